@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Generates the TypeScript wire types from the .proto files that Google's clients ship (Apache-2.0).
+#   shared/proto        what the connector sends and receives, pruned to it (no services, no comments)
+#   infra/local/proto   the services that the local cloud speaks
+# Run by hand when a client major moves; the result is checked in. Needs only npm.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/protos/google"
+gax=node_modules/google-gax/build/protos/google
+for package in api iam/v1 rpc longrunning type; do
+  mkdir -p "$work/protos/google/$package"
+  cp "$gax/$package"/*.proto "$work/protos/google/$package/"
+done
+cp -r node_modules/@google-cloud/bigtable-api/build/protos/google/bigtable "$work/protos/google/"
+cp -r node_modules/@google-cloud/pubsub-api/build/protos/google/pubsub "$work/protos/google/"
+
+options="opt: [forceLong=bigint, env=node, importSuffix=.ts, outputJsonMethods=false, outputPartialMethods=false,
+  useExactTypes=false, enumsAsLiterals=true, unrecognizedEnum=false, oneof=unions-value, useOptionals=none, useDate=false,
+  comments=false, esModuleInterop=true, useNullAsOptional=false"
+
+generate() { # name, services option, types (YAML list)
+  rm -rf "$1/google"
+  cat >"$work/gen.yaml" <<YAML
+version: v2
+inputs:
+  - directory: $work/protos
+    types: [$3]
+plugins:
+  - local: protoc-gen-ts_proto
+    out: $1
+    include_imports: true
+    $options, $2]
+YAML
+  npm exec --yes --package=@bufbuild/buf@1.75.0 --package=ts-proto@2.18.0 -- buf generate --template "$work/gen.yaml"
+  rm -rf "$1"/google/api "$1"/google/protobuf/descriptor.ts
+}
+printf 'version: v2\nmodules:\n  - path: protos\n' >"$work/buf.yaml"
+
+v2=google.bigtable.v2
+generate shared/proto "outputServices=none" \
+  "$v2.MutateRowsRequest, $v2.MutateRowsResponse, $v2.FeatureFlags"
+generate infra/local/proto "outputServices=grpc-js" \
+  "$v2.Bigtable, google.bigtable.admin.v2.BigtableTableAdmin, google.pubsub.v1.Publisher, google.pubsub.v1.Subscriber"

@@ -1,0 +1,49 @@
+/**
+ * The only reader of wall time and the only maker of timers. Everything that waits or stamps takes a {@link Clock},
+ * so tests move time by hand.
+ */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Runs `callback` once after `delayMillis`; the returned function cancels it. The timer does not hold the process. */
+  after(delayMillis: number, callback: () => void): () => void;
+}
+
+/** The longest delay that a Node timer takes; a longer one would fire at once. */
+const MAX_TIMER_MILLIS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(delayMillis, callback) {
+    const timer = setTimeout(callback, Math.min(Math.max(0, delayMillis), MAX_TIMER_MILLIS));
+    timer.unref();
+    return () => {
+      clearTimeout(timer);
+    };
+  },
+};
+
+/** Waits `delayMillis`, or rejects with the signal's reason as soon as it aborts. The timer is always cleared. */
+export function sleep(clock: Clock, delayMillis: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(abortReason(signal));
+      return;
+    }
+    const cancel = clock.after(delayMillis, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    const onAbort = (): void => {
+      cancel();
+      reject(abortReason(signal));
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** The reason a signal aborted, always an Error: a rejection without one would be taken for an acknowledgement. */
+export function abortReason(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error ? reason : new Error('aborted', { cause: reason });
+}

@@ -1,0 +1,26 @@
+import type { Clock } from './clock.ts';
+import { DeadlineError } from './errors.ts';
+
+/** One invocation's time: a signal for every wait and RPC in it. `end()` frees the timer; call it in a `finally`. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Milliseconds since the epoch at which the signal aborts. */
+  readonly at: number;
+  end(): void;
+}
+
+/**
+ * Starts an invocation's deadline: `budgetMillis` from now, the smaller of the function's timeout and the
+ * subscription's acknowledgement deadline, less a margin to answer in.
+ */
+export function startDeadline(clock: Clock, budgetMillis: number): Deadline {
+  const controller = new AbortController();
+  const cancel = clock.after(budgetMillis, () => {
+    controller.abort(
+      new DeadlineError(
+        `the invocation's ${budgetMillis} ms were used up; the message is not acknowledged and will be redelivered`,
+      ),
+    );
+  });
+  return { signal: controller.signal, at: clock.now() + budgetMillis, end: cancel };
+}

@@ -1,0 +1,13 @@
+/** One async value per instance, made at first need and shared. A failed attempt is not remembered: the next call tries again. */
+export function lazy<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let current: Promise<Value> | undefined;
+  return () => {
+    if (current) return current;
+    const attempt = make();
+    current = attempt;
+    attempt.catch(() => {
+      if (current === attempt) current = undefined;
+    });
+    return attempt;
+  };
+}

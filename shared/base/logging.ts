@@ -1,0 +1,47 @@
+import { inspect } from 'node:util';
+
+/** One structured line per event, as Cloud Logging reads them from stdout. Never row keys, values or credentials. */
+
+export type Severity = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface Logger {
+  log(severity: Severity, message: string, fields?: LogFields): void;
+  /** A logger whose lines also carry these fields. */
+  with(fields: LogFields): Logger;
+}
+
+/** Where finished lines go: stdout in production, an array in tests. */
+export type LineSink = (line: string) => void;
+
+const stdout: LineSink = (line) => {
+  process.stdout.write(`${line}\n`);
+};
+
+export function createLogger(fields: LogFields = {}, write: LineSink = stdout): Logger {
+  return {
+    log(severity, message, more) {
+      write(JSON.stringify({ severity, message, ...fields, ...more }, jsonSafe));
+    },
+    with: (more) => createLogger({ ...fields, ...more }, write),
+  };
+}
+
+/** An error as a value for a log line: its class, its message and those of its causes. No stack of user code. */
+export function describeError(error: unknown): string {
+  const parts: string[] = [];
+  const seen = new Set<unknown>();
+  for (let at: unknown = error; at !== undefined && at !== null && !seen.has(at);) {
+    seen.add(at);
+    if (!(at instanceof Error)) {
+      parts.push(inspect(at, { depth: 1 }));
+      break;
+    }
+    parts.push(`${at.name}: ${at.message}`);
+    at = at.cause;
+  }
+  return parts.join('; caused by ');
+}
+
+const jsonSafe = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);

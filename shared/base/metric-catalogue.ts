@@ -1,0 +1,86 @@
+/**
+ * Every metric, declared once. From here come the code's instruments, the reference table in
+ * `shared/docs/metrics.md` and the test that dashboards and alerts name only what exists.
+ * Counters name events, gauges name states. Counts of entries are never counts of mutations.
+ */
+export interface MetricDeclaration {
+  readonly kind: 'counter' | 'gauge' | 'distribution';
+  /** UCUM: `1` for a count, `By` bytes, `ms` milliseconds, `s` seconds. */
+  readonly unit: '1' | 'By' | 'ms' | 's';
+  readonly labels?: readonly string[];
+  readonly meaning: string;
+}
+
+const counter = (meaning: string, labels?: readonly string[], unit: MetricDeclaration['unit'] = '1') =>
+  ({ kind: 'counter', unit, meaning, ...(labels && { labels }) }) as const;
+const gauge = (meaning: string, unit: MetricDeclaration['unit'] = '1') => ({ kind: 'gauge', unit, meaning }) as const;
+const distribution = (meaning: string, unit: MetricDeclaration['unit']) =>
+  ({ kind: 'distribution', unit, meaning }) as const;
+
+export const METRICS = {
+  // Bulk sink (sinks that batch).
+  numRecordsSend: counter(
+    'Records handed to the batcher for the first time. Once per record and delivery; retries and isolation never recount.',
+  ),
+  numBytesSend: counter(
+    'Serialized size of the entries counted by numRecordsSend: payload volume, not wire volume.',
+    undefined,
+    'By',
+  ),
+  numRecordsSendErrors: counter(
+    'Records given to the failure policy: the serializer refused them, or Bigtable refused them alone. Counted before the policy runs.',
+  ),
+  recordsSkipped: counter('Records for which the serializer returned null. Nothing else reports a skip.'),
+  recordsApplied: counter('Entries that Bigtable answered as applied.'),
+  inFlightEntries: gauge('Entries admitted and not yet settled, summed over tables.'),
+  inFlightBytes: gauge('Serialized size of the entries counted by inFlightEntries.', 'By'),
+  parkedEntries: gauge('Entries held for isolation or for a retry after a transient answer.'),
+  activeClients: gauge('Open Bigtable clients: one per project, instance and application profile.'),
+  capacityEvictions: counter('Clients closed because maxActiveInstances was reached, least recently used first.'),
+  idleEvictions: counter('Clients closed because none of their tables was written for destinationIdleTimeout.'),
+  'errorClass.errors': counter(
+    'Entries that failed with a confirmed identity, by status. A refusal that a whole batch shared is not counted until it is confirmed alone.',
+    ['code'],
+  ),
+  tablesCreated: counter('Tables created by table auto-creation.'),
+  columnFamiliesAdded: counter('Families added by table auto-creation to tables that already existed.'),
+  'destination.recordsSend': counter('numRecordsSend of one table. Only with perDestinationMetrics.', ['destination']),
+  'destination.sendErrors': counter('numRecordsSendErrors of one table. Only with perDestinationMetrics.', [
+    'destination',
+  ]),
+  requestsSent: counter('MutateRows requests sent, including retries and isolation.'),
+  requestsForIsolation: counter('MutateRows requests sent only to find the entry that a refused batch is blamed on.'),
+  entriesRetried: counter('Entries sent again after a transient answer or none.'),
+  batchEntries: distribution('Entries in one MutateRows request.', '1'),
+  requestLatency: distribution('Time from sending a MutateRows request to its last answer.', 'ms'),
+  throttledTime: counter(
+    'Time that requests waited because Bigtable asked for a lower rate (RateLimitInfo or RESOURCE_EXHAUSTED).',
+    undefined,
+    'ms',
+  ),
+  stalls: counter('Stall warnings: entries in flight and not one answer for 60 s.'),
+
+  // Messages.
+  messagesAcknowledged: counter('Messages answered with 204.'),
+  messagesRedelivered: counter('Messages answered so that Pub/Sub delivers them again, by reason.', ['reason']),
+  messageLatency: distribution('Time from the push to its answer.', 'ms'),
+  publishToAppliedLatency: distribution('Time from publish to the answer that the row is applied.', 'ms'),
+
+  // Failure policy and dead letters.
+  recordsDropped: counter('Records dropped by the policy log-and-drop.'),
+  deadLettersPublished: counter('Dead letters whose publish was confirmed.'),
+  outstandingDeadLetters: gauge('Dead letters published and not yet confirmed.'),
+  deadLetterFlushMillis: gauge('Duration of the last wait for dead letters to be confirmed.', 'ms'),
+  longestDeadLetterFlushMillis: gauge('Longest such wait of this instance.', 'ms'),
+  rejectionLimitTrips: counter('Times that maxConsecutiveRejections stopped this instance from acknowledging.'),
+} as const satisfies Record<string, MetricDeclaration>;
+
+export type MetricName = keyof typeof METRICS;
+
+type NamesOfKind<Kind extends MetricDeclaration['kind']> = {
+  [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never;
+}[MetricName];
+
+export type CounterName = NamesOfKind<'counter'>;
+export type GaugeName = NamesOfKind<'gauge'>;
+export type DistributionName = NamesOfKind<'distribution'>;

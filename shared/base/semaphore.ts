@@ -1,0 +1,47 @@
+import { abortReason } from './clock.ts';
+
+/**
+ * Permits with a first-in first-out queue. A freed permit goes to the longest waiter, so nobody starves and a permit
+ * is never both free and waited for. A waiter whose signal aborts leaves the queue.
+ */
+export class Semaphore {
+  #free: number;
+  readonly #waiters: (() => void)[] = [];
+
+  /** @param permits how many may hold at once; at least 1. */
+  constructor(permits: number) {
+    this.#free = permits;
+  }
+
+  /** Waits for a permit and resolves with its release, which must be called exactly once. */
+  acquire(signal: AbortSignal): Promise<() => void> {
+    if (signal.aborted) return Promise.reject(abortReason(signal));
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return Promise.resolve(this.#release());
+    }
+    return new Promise((resolve, reject) => {
+      const grant = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(this.#release());
+      };
+      const onAbort = (): void => {
+        this.#waiters.splice(this.#waiters.indexOf(grant), 1);
+        reject(abortReason(signal));
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.push(grant);
+    });
+  }
+
+  #release(): () => void {
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      const next = this.#waiters.shift();
+      if (next) next();
+      else this.#free += 1;
+    };
+  }
+}

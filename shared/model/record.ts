@@ -1,0 +1,26 @@
+/**
+ * A message as Pub/Sub pushed it, and the records inside. Both are plain values; the adapter in
+ * `shared/google/pubsub` makes them and nothing after it sees a push body.
+ */
+export interface PushedMessage {
+  /** Given by Pub/Sub at publish; the same on every redelivery. */
+  readonly messageId: string;
+  /** When the topic took the message, in microseconds; the same on every redelivery. */
+  readonly publishTimeMicros: bigint;
+  readonly data: Buffer;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Empty when the publisher set none. */
+  readonly orderingKey: string;
+  /** `projects/p/subscriptions/s`; empty where the trigger does not say. */
+  readonly subscription: string;
+  /** Pub/Sub counts attempts only where a dead-letter policy is set. */
+  readonly deliveryAttempt?: number;
+}
+
+/** One record: the whole message, or one part of it where the pipeline's framing says so. */
+export interface InputRecord {
+  readonly message: PushedMessage;
+  /** Position in the message, from 0. With the message id it names the record for ever. */
+  readonly index: number;
+  readonly data: Buffer;
+}

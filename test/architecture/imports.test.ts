@@ -1,0 +1,149 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import ts from 'typescript';
+import { expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Folder → folders it may import from, besides itself. `import type` counts. First matching prefix wins. */
+const capability = ['shared/model', 'shared/base', 'shared/config', 'shared/mapping', 'shared/failure'];
+const RULES: readonly (readonly [string, readonly string[]])[] = [
+  ['functions/', ['shared/']],
+  ['shared/proto/', []],
+  ['shared/base/', []],
+  ['shared/model/', ['shared/base']],
+  ['shared/config/', ['shared/base', 'shared/model']],
+  ['shared/mapping/', ['shared/base', 'shared/model', 'shared/config', 'shared/proto']],
+  ['shared/failure/', ['shared/base', 'shared/model', 'shared/config', 'shared/mapping']],
+  ['shared/google/', ['shared/', '!functions']],
+  ['shared/bulk/', capability],
+  ['shared/staged/', [...capability, 'shared/proto']],
+  ['shared/single-row/', [...capability, 'shared/proto']],
+  ['shared/scan/', [...capability, 'shared/proto']],
+  ['shared/change-stream/', [...capability, 'shared/proto']],
+  ['shared/coordinator/', capability],
+  ['infra/local/', ['shared/model', 'shared/base', 'shared/proto']],
+  ['infra/', ['shared/', 'functions/']],
+  ['test/', ['shared/', 'functions/', 'infra/']],
+];
+
+/** Vendor clients live behind the adapters alone; a type import would tie a core to a vendor just as well. */
+const VENDORS = ['@google-cloud/', '@grpc/', 'google-auth-library'];
+const MAY_IMPORT_VENDORS = ['shared/google/', 'infra/', 'test/'];
+const VENDOR_EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
+  // The functions register themselves with the framework; that is what makes them functions.
+  'functions/index.ts': ['@google-cloud/functions-framework'],
+};
+
+interface Import {
+  readonly from: string;
+  readonly target: string;
+  readonly isLocal: boolean;
+}
+
+const sources = ['functions', 'shared', 'infra', 'test'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
+    .map((name) => `${folder}/${name}`),
+);
+
+const imports: Import[] = sources.flatMap((from) => {
+  const text = readFileSync(join(root, from), 'utf8');
+  return ts
+    .preProcessFile(text, true, true)
+    .importedFiles.map(({ fileName }) =>
+      fileName.startsWith('.')
+        ? { from, target: relative(root, resolve(root, dirname(from), fileName)), isLocal: true }
+        : { from, target: fileName, isLocal: false },
+    );
+});
+
+test('every import points the way the layout says, counting type imports', () => {
+  const broken = imports
+    .filter(({ isLocal }) => isLocal)
+    .filter(({ from, target }) => {
+      const rule = RULES.find(([prefix]) => from.startsWith(prefix));
+      if (!rule) return true;
+      const [own, allowed] = rule;
+      return !target.startsWith(own) && !allowed.some((prefix) => target.startsWith(prefix));
+    })
+    .map(({ from, target }) => `${from} → ${target}`);
+  expect(broken).toEqual([]);
+});
+
+test('only the adapters import a vendor client', () => {
+  const broken = imports
+    .filter(({ isLocal, target }) => !isLocal && VENDORS.some((vendor) => target.startsWith(vendor)))
+    .filter(({ from }) => !MAY_IMPORT_VENDORS.some((prefix) => from.startsWith(prefix)))
+    .filter(({ from, target }) => !(VENDOR_EXCEPTIONS[from] ?? []).includes(target))
+    .map(({ from, target }) => `${from} → ${target}`);
+  expect(broken).toEqual([]);
+});
+
+test('nothing outside test imports test', () => {
+  const broken = imports.filter(({ from, target }) => !from.startsWith('test/') && target.startsWith('test/'));
+  expect(broken).toEqual([]);
+});
+
+test('imports form no cycle, counting type imports', () => {
+  const graph = new Map<string, string[]>();
+  for (const { from, target, isLocal } of imports) {
+    if (isLocal) graph.set(from, [...(graph.get(from) ?? []), target]);
+  }
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    path.push(file);
+    for (const next of graph.get(file) ?? []) {
+      const cycle = visit(next);
+      if (cycle) return cycle;
+    }
+    path.pop();
+    done.add(file);
+    return undefined;
+  };
+  for (const file of graph.keys()) expect(visit(file)?.join(' → ')).toBeUndefined();
+});
+
+test('a pure file of a capability reads no clock, timer, randomness, log or environment', () => {
+  const IMPURE =
+    /\b(Date\.now|new Date\(\)|setTimeout|setImmediate|Math\.random|performance\.now|process\.|console\.)|from 'node:(fs|net|http|child_process|timers)/;
+  const rooms = [
+    'bulk',
+    'staged',
+    'single-row',
+    'scan',
+    'change-stream',
+    'coordinator',
+    'failure',
+    'mapping',
+    'config',
+  ];
+  const offenders = sources
+    .filter((file) => rooms.some((room) => file.startsWith(`shared/${room}/`)))
+    .filter((file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      const isShell = text.includes("from './ports.ts'");
+      return !isShell && IMPURE.test(text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, ''));
+    });
+  expect(offenders).toEqual([]);
+});
+
+test('the top level holds exactly the entries that the layout names', () => {
+  const LEFT_OUT = new Set(['node_modules', 'dist', 'package-lock.json']);
+  const entries = readdirSync(root).filter((name) => !name.startsWith('.') && !LEFT_OUT.has(name));
+  expect(entries.toSorted()).toEqual(
+    [
+      'README.md',
+      'cloudbuild.yaml',
+      'functions',
+      'infra',
+      'package.json',
+      'shared',
+      'test',
+      'tsconfig.json',
+    ].toSorted(),
+  );
+});
