@@ -15,7 +15,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/config/', ['shared/base', 'shared/model']],
   ['shared/mapping/', ['shared/base', 'shared/model', 'shared/config', 'shared/proto']],
   ['shared/failure/', ['shared/base', 'shared/model', 'shared/config', 'shared/mapping']],
-  ['shared/google/', ['shared/', '!functions']],
+  ['shared/google/', ['shared/']],
   ['shared/bulk/', capability],
   ['shared/staged/', [...capability, 'shared/proto']],
   ['shared/single-row/', [...capability, 'shared/proto']],
