@@ -1,4 +1,4 @@
-import { type ChannelCredentials, Client, type Metadata, type StatusObject } from '@grpc/grpc-js';
+import { type ChannelCredentials, Client, type Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
 
 /** How one streamed call ended: its status, and whether the service said anything at all before. */
 export interface CallEnding {
@@ -29,9 +29,6 @@ class Channel {
 
 /** HTTP/2 servers allow about 100 streams on a connection; past that, calls would queue unseen inside the client. */
 const STREAMS_PER_CHANNEL = 90;
-
-/** The DEADLINE_EXCEEDED of gRPC. */
-const DEADLINE_EXCEEDED = 4;
 
 /** The connections of one client: one at first, another whenever all are full of streams, a new one for a dead one. */
 export class ChannelSet {
@@ -71,10 +68,10 @@ export class ChannelSet {
       stream.on('error', () => undefined);
       stream.on('status', (status) => {
         channel.inFlight -= 1;
-        if (status.code === DEADLINE_EXCEEDED && !isHeard) channel.isSuspect = true;
+        if (status.code === grpcStatus.DEADLINE_EXCEEDED && !isHeard) channel.isSuspect = true;
         this.#retire(channel);
         // Any other status was said by the service or tells that there is no connection.
-        resolve({ status, isHeard: isHeard || status.code !== DEADLINE_EXCEEDED });
+        resolve({ status, isHeard: isHeard || status.code !== grpcStatus.DEADLINE_EXCEEDED });
       });
     });
   }
