@@ -12,7 +12,7 @@ export interface ChildOptions {
   readonly workingDirectory?: string;
   /** Takes every line that the child writes to stdout or stderr. */
   readonly onLine?: (line: string) => void;
-  /** Opens an IPC channel and takes what the child sends over it. */
+  /** Opens an IPC channel and takes what the child sends over it; the child sees it close when this process is gone. */
   readonly onMessage?: (message: unknown) => void;
 }
 
@@ -147,7 +147,5 @@ export async function untilChildAnswers(
   waiting.abort();
   if (problem === undefined) return;
   await child.kill();
-  throw new ChildProcessError(
-    [`${name} ${problem} at ${address}; its last lines:`, ...child.lastLines()].join('\n  '),
-  );
+  throw new ChildProcessError([`${name} ${problem} at ${address}; its last lines:`, ...child.lastLines()].join('\n  '));
 }

@@ -39,7 +39,9 @@ function findBigtableEmulator(roots: readonly string[]): EmulatorSearch {
 }
 
 async function findPubSubEmulator(roots: readonly string[], env: Environment): Promise<EmulatorSearch> {
-  const jar = roots.map((root) => newestJar(join(root, 'platform/pubsub-emulator/lib'))).find((path) => path !== undefined);
+  const jar = roots
+    .map((root) => newestJar(join(root, 'platform/pubsub-emulator/lib')))
+    .find((path) => path !== undefined);
   if (jar === undefined) return { missing: 'the Cloud SDK has no component pubsub-emulator' };
   const java = env.JAVA_HOME === undefined ? 'java' : join(env.JAVA_HOME, 'bin/java');
   if (!(await runs(java, ['-version'], env))) return { missing: 'its jar is there, but java does not run' };

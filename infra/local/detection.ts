@@ -52,6 +52,7 @@ const warningOf = (warnings: readonly string[]): { warning?: string } =>
 export function parseMode(text: string | undefined): LocalCloudMode {
   if (text === undefined || text === '') return 'embedded';
   const mode = LOCAL_CLOUD_MODES.find((name) => name === text);
-  if (mode === undefined) throw new RangeError(`LOCAL_CLOUD: must be one of ${LOCAL_CLOUD_MODES.join(', ')}, got ${JSON.stringify(text)}`);
+  if (mode === undefined)
+    throw new RangeError(`LOCAL_CLOUD: must be one of ${LOCAL_CLOUD_MODES.join(', ')}, got ${JSON.stringify(text)}`);
   return mode;
 }

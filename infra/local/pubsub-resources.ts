@@ -1,12 +1,6 @@
 import { credentials } from '@grpc/grpc-js';
 import { STATUS_CODES } from '../../shared/model/status.ts';
-import {
-  PublisherClient,
-  PushConfig,
-  Subscription,
-  SubscriberClient,
-  Topic,
-} from './proto/google/pubsub/v1/pubsub.ts';
+import { PublisherClient, PushConfig, Subscription, SubscriberClient, Topic } from './proto/google/pubsub/v1/pubsub.ts';
 import { blank, createdNow, unary } from './unary.ts';
 
 /** A pipeline's topic and the subscription that feeds its function, as a deployment sets them up. */
@@ -32,10 +26,7 @@ const MAXIMUM_BACKOFF = { seconds: 600n, nanos: 0 };
  * ports of local functions change. Never a dead-letter policy: it counts attempts, so an outage would move good
  * messages; the sink classifies and publishes dead letters itself.
  */
-export async function ensureSubscriptions(
-  host: string,
-  subscriptions: readonly PipelineSubscription[],
-): Promise<void> {
+export async function ensureSubscriptions(host: string, subscriptions: readonly PipelineSubscription[]): Promise<void> {
   const publisher = new PublisherClient(host, credentials.createInsecure());
   const subscriber = new SubscriberClient(host, credentials.createInsecure());
   try {
@@ -70,4 +61,14 @@ async function ensureSubscription(subscriber: SubscriberClient, wanted: Pipeline
   );
   if (isNew || !pushConfig) return;
   await unary(subscriber.modifyPushConfig.bind(subscriber), { subscription: wanted.subscription, pushConfig });
+}
+
+/** Turns a push subscription into one that waits to be pulled: no new message reaches the endpoint, none is lost. */
+export async function stopPush(host: string, subscription: string): Promise<void> {
+  const subscriber = new SubscriberClient(host, credentials.createInsecure());
+  try {
+    await unary(subscriber.modifyPushConfig.bind(subscriber), { subscription, pushConfig: blank(PushConfig) });
+  } finally {
+    subscriber.close();
+  }
 }

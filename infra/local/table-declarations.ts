@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { ConfigError, type ConfigProblem } from '../../shared/base/errors.ts';
+import { ConfigError, toError, type ConfigProblem } from '../../shared/base/errors.ts';
 import { parseTableName, type TableName } from '../../shared/model/table-name.ts';
 
 /** One column family of a local table. Neither key: cells of any bytes, every version kept. */
@@ -44,7 +44,7 @@ export function parseTableDeclarations(
   source: string,
   home: Pick<TableName, 'project' | 'instance'> | undefined,
 ): TableDeclaration[] {
-  const read = document.safeParse(parse(text));
+  const read = document.safeParse(parseYaml(text, source));
   if (!read.success) {
     throw new ConfigError(
       source,
@@ -67,4 +67,12 @@ export async function loadTableDeclarations(
   home: Pick<TableName, 'project' | 'instance'> | undefined,
 ): Promise<TableDeclaration[]> {
   return parseTableDeclarations(await readFile(file, 'utf8'), file, home);
+}
+
+function parseYaml(text: string, source: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new ConfigError(source, [{ path: 'document', rule: 'must be YAML', got: toError(error).message }]);
+  }
 }

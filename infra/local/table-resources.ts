@@ -2,7 +2,7 @@ import { credentials } from '@grpc/grpc-js';
 import { STATUS_CODES } from '../../shared/model/status.ts';
 import { tablePath } from '../../shared/model/table-name.ts';
 import { BigtableTableAdminClient } from './proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import type { ColumnFamily} from './proto/google/bigtable/admin/v2/table.ts';
+import type { ColumnFamily } from './proto/google/bigtable/admin/v2/table.ts';
 import { Table, Table_View } from './proto/google/bigtable/admin/v2/table.ts';
 import type { Type } from './proto/google/bigtable/admin/v2/types.ts';
 import type { FamilyDeclaration, TableDeclaration } from './table-declarations.ts';

@@ -15,7 +15,7 @@ describe('a function in a functions-framework process of its own', () => {
   let running: FunctionProcess | undefined;
   const lines: string[] = [];
   const start = async (target: string, env: Record<string, string> = {}): Promise<FunctionProcess> =>
-    (running = await startFunctionProcess({ target, source, env, onLine: (line) => lines.push(line) }));
+    (running = await startFunctionProcess(target, { source, env, onLine: (line) => lines.push(line) }));
   const environment = async (url: string): Promise<Environment> => (await (await fetch(url)).json()) as Environment;
 
   afterEach(async () => {
