@@ -22,7 +22,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/scan/', [...capability, 'shared/proto']],
   ['shared/change-stream/', [...capability, 'shared/proto']],
   ['shared/coordinator/', capability],
-  ['infra/local/', ['shared/model', 'shared/base', 'shared/proto']],
+  // The servers stand for Google's services and know nothing of the connector; only the wiring reads its configuration.
+  ['infra/local/bigtable/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
+  ['infra/local/pubsub/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
+  ['infra/local/', ['shared/model', 'shared/base', 'shared/proto', 'shared/config']],
   ['infra/', ['shared/', 'functions/']],
   ['test/', ['shared/', 'functions/', 'infra/']],
 ];
