@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { credentials, Metadata, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
+import {
+  BigtableTableAdminClient,
+  type CreateTableRequest,
+} from '../../../../infra/local/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { Table, type ColumnFamily } from '../../../../infra/local/proto/google/bigtable/admin/v2/table.ts';
+import {
+  BigtableClient,
+  type MutateRowsRequest_Entry,
+  type MutateRowsResponse,
+  type ReadRowsRequest,
+  type ReadRowsResponse,
+} from '../../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import type { Mutation, RowFilter } from '../../../../infra/local/proto/google/bigtable/v2/data.ts';
+import { statusName } from '../../../../shared/model/status.ts';
+
+export const INSTANCE = 'projects/p/instances/i';
+
+/** The generated clients of one server. */
+export interface RawClient {
+  readonly data: BigtableClient;
+  readonly admin: BigtableTableAdminClient;
+  close(): void;
+}
+
+export function connect(address: string): RawClient {
+  const options = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 };
+  const data = new BigtableClient(address, credentials.createInsecure(), options);
+  const admin = new BigtableTableAdminClient(address, credentials.createInsecure(), options);
+  return {
+    data,
+    admin,
+    close: () => {
+      data.close();
+      admin.close();
+    },
+  };
+}
+
+/** One unary call: `call(client.data.mutateRow, client.data, request)` reads badly, so a closure it is. */
+export const answer = <Response>(
+  start: (callback: (error: ServiceError | null, response: Response) => void) => unknown,
+): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    start((error, response) => {
+      if (error) reject(error);
+      else resolve(response);
+    });
+  });
+
+/** Every message of a stream; rejects with its status. */
+export async function messages<Response>(stream: ClientReadableStream<Response>): Promise<Response[]> {
+  const received: Response[] = [];
+  for await (const message of stream) received.push(message as Response);
+  return received;
+}
+
+/** `NAME: message` of whatever the promise rejected with; `OK` when it did not. */
+export const outcome = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'OK',
+    (error: unknown) => {
+      const { code, details } = error as ServiceError;
+      return `${statusName(code)}: ${details}`;
+    },
+  );
+
+export const EMPTY_TABLE: Table = Table.decode(Buffer.alloc(0));
+
+/** Creates `projects/p/instances/i/tables/{id}` and returns its name. */
+export async function createTable(
+  { admin }: RawClient,
+  id: string,
+  families: Readonly<Record<string, Partial<ColumnFamily>>>,
+  splits: readonly string[] = [],
+): Promise<string> {
+  const columnFamilies = Object.fromEntries(
+    Object.entries(families).map(([name, family]) => [name, { gcRule: undefined, valueType: undefined, ...family }]),
+  );
+  const request: CreateTableRequest = {
+    parent: INSTANCE,
+    tableId: id,
+    table: { ...EMPTY_TABLE, columnFamilies },
+    initialSplits: splits.map((key) => ({ key: Buffer.from(key) })),
+  };
+  const { name } = await answer<Table>((callback) => admin.createTable(request, callback));
+  return name;
+}
+
+export const setCell = (
+  family: string,
+  qualifier: string | Buffer,
+  value: string | Buffer,
+  timestampMicros = 1000n,
+): Mutation => ({
+  mutation: {
+    $case: 'setCell',
+    value: { familyName: family, columnQualifier: Buffer.from(qualifier), timestampMicros, value: Buffer.from(value) },
+  },
+});
+
+export const entry = (rowKey: string | Buffer, ...mutations: Mutation[]): MutateRowsRequest_Entry => ({
+  rowKey: Buffer.from(rowKey),
+  mutations,
+  idempotency: undefined,
+});
+
+export interface CallOptions {
+  readonly profile?: string;
+  readonly metadata?: Metadata;
+  readonly deadlineMillis?: number;
+}
+
+export const mutateRows = (
+  { data }: RawClient,
+  tableName: string,
+  entries: MutateRowsRequest_Entry[],
+  { profile = '', metadata = new Metadata(), deadlineMillis }: CallOptions = {},
+): Promise<MutateRowsResponse[]> =>
+  messages(
+    data.mutateRows({ tableName, authorizedViewName: '', appProfileId: profile, entries }, metadata, {
+      ...(deadlineMillis !== undefined && { deadline: Date.now() + deadlineMillis }),
+    }),
+  );
+
+/** Index → status name of every answer, in the order of arrival. */
+export const statuses = (responses: readonly MutateRowsResponse[]): [number, string][] =>
+  responses.flatMap(({ entries }) =>
+    entries.map(({ index, status }): [number, string] => [Number(index), status ? statusName(status.code) : 'none']),
+  );
+
+export const readRequest = (tableName: string, more: Partial<ReadRowsRequest> = {}): ReadRowsRequest => ({
+  tableName,
+  authorizedViewName: '',
+  materializedViewName: '',
+  appProfileId: '',
+  rows: undefined,
+  filter: undefined,
+  rowsLimit: 0n,
+  requestStatsView: 0,
+  reversed: false,
+  ...more,
+});
+
+export interface ReadRow {
+  readonly key: string;
+  /** `family:qualifier@timestamp=value` with the labels after it, as latin1. */
+  readonly cells: string[];
+}
+
+/** Assembles rows of chunks and checks the rules that the official reader checks. */
+export function assemble(responses: readonly ReadRowsResponse[]): ReadRow[] {
+  const rows: ReadRow[] = [];
+  let row: ReadRow | undefined;
+  let family = '';
+  let qualifier = '';
+  let head = '';
+  let labels = '';
+  let value: Buffer[] = [];
+  let expected = 0;
+  for (const chunk of responses.flatMap(({ chunks }) => chunks)) {
+    const isCommit = chunk.rowStatus?.$case === 'commitRow' && chunk.rowStatus.value;
+    if (!row) {
+      if (chunk.rowKey.length === 0 || chunk.familyName === undefined || chunk.qualifier === undefined) {
+        throw new Error('the first chunk of a row must name key, family and qualifier');
+      }
+      row = { key: chunk.rowKey.toString('latin1'), cells: [] };
+    } else if (chunk.rowKey.length > 0 && chunk.rowKey.toString('latin1') !== row.key) {
+      throw new Error('a row ended without a commit');
+    }
+    if (chunk.familyName !== undefined && chunk.qualifier === undefined)
+      throw new Error('a family without a qualifier');
+    if (value.length === 0) {
+      family = chunk.familyName ?? family;
+      qualifier = chunk.qualifier?.toString('latin1') ?? qualifier;
+      head = `${family}:${qualifier}@${chunk.timestampMicros}`;
+      labels = chunk.labels.map((label) => ` #${label}`).join('');
+      expected = chunk.valueSize;
+    } else if (chunk.qualifier !== undefined) {
+      throw new Error('a new cell began before the value of the last was complete');
+    }
+    value.push(chunk.value);
+    if (chunk.valueSize > 0) {
+      if (isCommit) throw new Error('a row was committed inside a value');
+      continue;
+    }
+    const whole = Buffer.concat(value);
+    if (expected > 0 && whole.length !== expected)
+      throw new Error(`a value of ${whole.length} bytes, announced as ${expected}`);
+    row.cells.push(`${head}=${whole.toString('latin1')}${labels}`);
+    value = [];
+    if (isCommit) {
+      rows.push(row);
+      row = undefined;
+    }
+  }
+  if (row) throw new Error('the stream ended inside a row');
+  return rows;
+}
+
+export const readRows = async (
+  { data }: RawClient,
+  tableName: string,
+  more: Partial<ReadRowsRequest> = {},
+): Promise<ReadRow[]> => assemble(await messages(data.readRows(readRequest(tableName, more))));
+
+export const withFilter = (filter: RowFilter['filter']): Partial<ReadRowsRequest> => ({ filter: { filter } });
+
+/** Waits for the first message, then leaves the stream paused. */
+export async function firstMessage<Response>(stream: ClientReadableStream<Response>): Promise<Response> {
+  const [message] = (await once(stream, 'data')) as [Response];
+  stream.pause();
+  return message;
+}
