@@ -39,7 +39,7 @@ export const bulkSinkSection = z.strictObject({
   ),
   destinationAttribute: optional(
     attributeName(
-      'Message attribute that names the table of each record, as project.instance.table or as a bare table id. A message without it goes to table, and without that it is refused.',
+      'Message attribute that names the table of each record, as project.instance.table or as a bare table id. A message without it goes to table, and without that it comes back until it is changed; it is never dropped.',
     ),
   ),
   ...serializerOptions,
