@@ -7,6 +7,8 @@ export interface Clock {
   now(): number;
   /** Runs `callback` once after `delayMillis`; the returned function cancels it. The timer does not hold the process. */
   after(delayMillis: number, callback: () => void): () => void;
+  /** Runs `callback` when everything that is ready now has run: what arrives together is seen together. */
+  soon(callback: () => void): void;
 }
 
 /** The longest delay that a Node timer takes; a longer one would fire at once. */
@@ -20,6 +22,9 @@ export const systemClock: Clock = {
     return () => {
       clearTimeout(timer);
     };
+  },
+  soon(callback) {
+    setImmediate(callback);
   },
 };
 

@@ -33,6 +33,7 @@ export type RedeliveryReason =
   | 'missing-table'
   | 'missing-family'
   | 'refused'
+  | 'client'
   | 'failure-policy'
   | 'dead-letter-unconfirmed'
   | 'rejection-limit'

@@ -53,6 +53,12 @@ export interface RowEntry {
   readonly mutations: readonly Mutation[];
 }
 
+/** An entry and the bytes of its serialized form (key and mutations), measured once, at admission. */
+export interface SizedEntry {
+  readonly entry: RowEntry;
+  readonly bytes: number;
+}
+
 /** The families an entry names, each once, in order of appearance. `deleteFromRow` names none. */
 export function familiesOf(entry: RowEntry): string[] {
   const families = new Set<string>();

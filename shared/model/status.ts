@@ -33,27 +33,3 @@ const NAMES = new Map<number, StatusName>(
 
 /** The name of a numeric status, `UNKNOWN` for a number that gRPC does not define. */
 export const statusName = (code: number): StatusName => NAMES.get(code) ?? 'UNKNOWN';
-
-/** The status of one error: its own `code` where that is a gRPC status number. Its causes are not read. */
-export function statusOf(error: unknown): Status | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error) || typeof error.code !== 'number') {
-    return undefined;
-  }
-  const code = NAMES.get(error.code);
-  if (code === undefined) return undefined;
-  const details = 'details' in error && typeof error.details === 'string' ? error.details : undefined;
-  return { code, message: details ?? (error instanceof Error ? error.message : '') };
-}
-
-/** Every status along a chain of causes, outermost first. A chain that loops ends at the repeated error. */
-export function statusChain(error: unknown): Status[] {
-  const chain: Status[] = [];
-  const seen = new Set<unknown>();
-  for (let at: unknown = error; typeof at === 'object' && at !== null && !seen.has(at);) {
-    seen.add(at);
-    const status = statusOf(at);
-    if (status) chain.push(status);
-    at = 'cause' in at ? at.cause : undefined;
-  }
-  return chain;
-}

@@ -1,0 +1,57 @@
+import type { Message, PubSub } from '@google-cloud/pubsub';
+import { sleep, systemClock } from '../../../shared/base/clock.ts';
+import type { Fate } from './plan.ts';
+import type { Published } from './publish.ts';
+
+/** What one dead letter says of itself, and what the publisher knows of the record in it. */
+export interface DeadLetter {
+  /** What was done to the record; absent where the letter names no record that was published. */
+  readonly fate?: Fate;
+  /** The attribute `dlq-reason`. */
+  readonly reason: string;
+}
+
+/** Collects what a dead-letter subscription holds, in the background, until it is stopped. */
+export class DeadLetterReader {
+  readonly #messages: { readonly attributes: Readonly<Record<string, string>> }[] = [];
+  readonly #subscription;
+  #failure: Error | undefined;
+
+  constructor(pubsub: PubSub, subscription: string) {
+    this.#subscription = pubsub.subscription(subscription);
+    this.#subscription.on('message', (message: Message) => {
+      this.#messages.push({ attributes: message.attributes });
+      message.ack();
+    });
+    this.#subscription.on('error', (error) => {
+      this.#failure = error;
+    });
+  }
+
+  get count(): number {
+    return this.#messages.length;
+  }
+
+  /** Waits until `count` letters came, and then a moment for more than there should be. */
+  async until(count: number, signal: AbortSignal): Promise<void> {
+    while (this.#messages.length < count) {
+      if (this.#failure) throw this.#failure;
+      await sleep(systemClock, 50, signal);
+    }
+    await sleep(systemClock, 500, signal);
+  }
+
+  /** The letters, each matched by the id and the index of its record with what was published. */
+  letters(published: Published): DeadLetter[] {
+    return this.#messages.map(({ attributes }) => {
+      const record = published.get(attributes['dlq-original-message-id'] ?? '')?.records[
+        Number(attributes['dlq-record-index'])
+      ];
+      return { reason: attributes['dlq-reason'] ?? 'without a reason', ...(record && { fate: record.fate }) };
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#subscription.close();
+  }
+}

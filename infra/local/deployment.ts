@@ -1,0 +1,60 @@
+import type { ResolvedConfig, ResolvedFraming } from '../../shared/config/resolved.ts';
+import type { TableName } from '../../shared/model/table-name.ts';
+import type { PipelineSubscription } from './pubsub-resources.ts';
+
+/** What one pipeline needs around it, as a deployment to Google Cloud would give it. */
+export interface PipelineDeployment {
+  readonly name: string;
+  /** The entry point that serves it. */
+  readonly target: 'bulkSink';
+  readonly framing: ResolvedFraming;
+  /** The subscription that is pushed to its function; the endpoint is known when the function runs. */
+  readonly source: PipelineSubscription;
+  /** Where dead letters are read; absent where the failure policy makes none. */
+  readonly deadLetters?: PipelineSubscription;
+  /** The table of records that name none. */
+  readonly table?: TableName;
+  /** The instance that bare table ids belong to. */
+  readonly home?: Pick<TableName, 'project' | 'instance'>;
+}
+
+const DEAD_LETTER_ACK_DEADLINE_SECONDS = 60;
+
+/**
+ * Reads from a configuration what has to be there before its functions run. Pure.
+ *
+ * @param project completes names of topics and subscriptions that the configuration leaves bare.
+ */
+export function planDeployment(config: ResolvedConfig, project: string): PipelineDeployment[] {
+  const full = (name: string, collection: 'topics' | 'subscriptions'): string =>
+    name.includes('/') ? name : `projects/${project}/${collection}/${name}`;
+  return Object.entries(config.pipelines).map(([name, pipeline]) => {
+    const { source, failure, destination } = pipeline;
+    return {
+      name,
+      target: 'bulkSink',
+      framing: pipeline.framing,
+      source: {
+        topic: full(source.topic, 'topics'),
+        subscription: full(source.subscription, 'subscriptions'),
+        isOrdered: source.ordering === 'row',
+        ackDeadlineSeconds: pipeline.ackDeadlineMillis / 1000,
+      },
+      ...(failure.policy === 'dead-letter' && {
+        deadLetters: deadLetterSubscription(full(failure.deadLetter.topic, 'topics')),
+      }),
+      ...(destination.table && { table: destination.table }),
+      ...(destination.home && { home: destination.home }),
+    };
+  });
+}
+
+/** `<topic id>-reader`, in the project of the topic: pulled by people and tools, pushed nowhere. */
+function deadLetterSubscription(topic: string): PipelineSubscription {
+  return {
+    topic,
+    subscription: `${topic.replace('/topics/', '/subscriptions/')}-reader`,
+    isOrdered: false,
+    ackDeadlineSeconds: DEAD_LETTER_ACK_DEADLINE_SECONDS,
+  };
+}

@@ -1,0 +1,114 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startChild, untilChildAnswers, type Child, type ChildExit } from './child-process.ts';
+import type { FunctionHostOptions } from './function-host.ts';
+import { freePort, LOOPBACK } from './tcp.ts';
+
+export interface FunctionProcessOptions {
+  /** Folder with the package.json whose `main` registers the functions; a repository's root, or a bundle. */
+  readonly source: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Default: a free one, kept over restarts. */
+  readonly port?: number;
+  /** Takes every line of its log. */
+  readonly onLine?: (line: string) => void;
+}
+
+export interface FunctionProcess {
+  readonly port: number;
+  /** Where the function takes requests. The same after a restart, so a push subscription goes on. */
+  readonly url: string;
+  readonly pid: number;
+  /** Resolves when the process that runs now is gone, however that came. */
+  readonly exited: Promise<ChildExit>;
+  /** SIGTERM as Cloud Run sends it, SIGKILL when it is still there after `graceMillis` (default 12 s). */
+  stop(graceMillis?: number): Promise<ChildExit>;
+  /** SIGKILL: the crash of an instance. */
+  kill(): Promise<ChildExit>;
+  /** Starts it again on the same port. Only after it ended. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Runs one entry point as it runs in production: a process of its own, started by the functions framework, that knows
+ * nothing but its environment. Resolves when it accepts connections. The framework has no option for the interface:
+ * it listens on all of them, so a firewall decides who else reaches it.
+ *
+ * @param target the entry point: a name that the source registers with the framework.
+ */
+export function startFunctionProcess(target: string, options: FunctionProcessOptions): Promise<FunctionProcess> {
+  return startServerProcess(target, options, '/', (port) => ({
+    args: [frameworkProgram(), '--target', target, '--source', options.source, '--port', String(port)],
+    env: { FUNCTION_TARGET: target, PORT: String(port) },
+  }));
+}
+
+/** Runs the host of all functions in a process of its own, on 127.0.0.1 alone. `url` is that of one entry point. */
+export function startFunctionHostProcess(target: string, options: FunctionProcessOptions): Promise<FunctionProcess> {
+  const program = fileURLToPath(new URL('function-host-program.ts', import.meta.url));
+  return startServerProcess('the function host', options, `/fn/${target}`, (port) => ({
+    args: [program, JSON.stringify({ source: options.source, port } satisfies FunctionHostOptions)],
+    env: { FUNCTION_TARGET: target },
+  }));
+}
+
+interface Launch {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function startServerProcess(
+  name: string,
+  options: FunctionProcessOptions,
+  path: string,
+  launch: (port: number) => Launch,
+): Promise<FunctionProcess> {
+  const port = options.port ?? (await freePort());
+  const start = (): Promise<Child> => startServer(name, options, port, launch(port));
+  let child = await start();
+  return {
+    port,
+    url: `http://${LOOPBACK}:${port}${path}`,
+    get pid() {
+      return child.pid;
+    },
+    get exited() {
+      return child.exited;
+    },
+    stop: (graceMillis) => child.stop(graceMillis),
+    kill: () => child.kill(),
+    async restart() {
+      if (child.isRunning) throw new Error(`${name} still runs as process ${child.pid}: stop or kill it first`);
+      child = await start();
+    },
+  };
+}
+
+const END_WITH_PARENT = new URL('end-with-parent.ts', import.meta.url).href;
+const READY_LIMIT_MILLIS = 20_000;
+
+async function startServer(
+  name: string,
+  { source, env, onLine }: FunctionProcessOptions,
+  port: number,
+  launch: Launch,
+): Promise<Child> {
+  const child = await startChild({
+    name,
+    // The Node that runs this file: Node 24, which takes the TypeScript sources as they are.
+    command: process.execPath,
+    args: ['--import', END_WITH_PARENT, ...launch.args],
+    onMessage: () => undefined,
+    workingDirectory: source,
+    env: { METADATA_SERVER_DETECTION: 'none', ...env, ...launch.env },
+    ...(onLine && { onLine }),
+  });
+  await untilChildAnswers(child, name, `${LOOPBACK}:${port}`, READY_LIMIT_MILLIS);
+  return child;
+}
+
+function frameworkProgram(): string {
+  const entry = createRequire(import.meta.url).resolve('@google-cloud/functions-framework');
+  return join(dirname(entry), 'main.js');
+}

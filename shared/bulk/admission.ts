@@ -1,0 +1,89 @@
+import { abortReason } from '../base/clock.ts';
+
+export interface AdmissionLimits {
+  readonly maxInFlightEntries: number;
+  readonly maxInFlightBytes: number;
+}
+
+interface Waiter {
+  readonly bytes: number;
+  readonly admit: () => void;
+}
+
+/**
+ * The instance's bound on what it holds. Admits while *below* the caps and never asks whether an entry would fit: an
+ * entry above the byte cap is admitted alone, where a fits-test would wait for ever. First in, first out; abortable.
+ */
+export class Admission {
+  readonly #limits: AdmissionLimits;
+  readonly #waiters = new Set<Waiter>();
+  #entries = 0;
+  #bytes = 0;
+
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
+  }
+
+  get entries(): number {
+    return this.#entries;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** True while somebody waits: whatever accumulates should be sent rather than linger. */
+  get isFull(): boolean {
+    return this.#waiters.size > 0;
+  }
+
+  /** Resolves when the entry is admitted; rejects with the signal's reason. {@link release} must follow exactly once. */
+  admit(bytes: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(abortReason(signal));
+    if (this.#waiters.size === 0 && this.#isBelow()) {
+      this.#take(bytes);
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        bytes,
+        admit: () => {
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      const onAbort = (): void => {
+        this.#waiters.delete(waiter);
+        reject(abortReason(signal));
+        // The one that left may have been all that kept the ones behind it.
+        this.#admitWaiting();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.add(waiter);
+    });
+  }
+
+  release(bytes: number): void {
+    this.#entries -= 1;
+    this.#bytes -= bytes;
+    this.#admitWaiting();
+  }
+
+  #admitWaiting(): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#isBelow()) return;
+      this.#waiters.delete(waiter);
+      this.#take(waiter.bytes);
+      waiter.admit();
+    }
+  }
+
+  #isBelow(): boolean {
+    return this.#entries < this.#limits.maxInFlightEntries && this.#bytes < this.#limits.maxInFlightBytes;
+  }
+
+  #take(bytes: number): void {
+    this.#entries += 1;
+    this.#bytes += bytes;
+  }
+}

@@ -1,0 +1,378 @@
+import { backoffDelay } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+import { type RedeliveryReason, toError } from '../base/errors.ts';
+import type { Random } from '../base/ids.ts';
+import type { Logger } from '../base/logging.ts';
+import { describeError } from '../base/logging.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { RowEntry } from '../model/mutation.ts';
+import type { Status } from '../model/status.ts';
+import { formatTableName, type TableName } from '../model/table-name.ts';
+import { Admission } from './admission.ts';
+import type { EntryAnswer } from './answer.ts';
+import { type BatchActions, deliverBatch, type FinalVerdict } from './deliver.ts';
+import { Lane, type LaneEntry, mergeEntries, type RowWrite } from './lane.ts';
+import type { BatcherOptions } from './options.ts';
+import type { MutateRows, MutateRowsReply } from './ports.ts';
+import { RateLimiter } from './rate-limiter.ts';
+import { StallWatch } from './stall-watch.ts';
+
+/** What became of one entry. Nothing is thrown: an entry that cannot be written now goes back to Pub/Sub. */
+export type WriteOutcome =
+  | { readonly kind: 'applied' }
+  /** Bigtable refused it alone: it belongs to the failure policy. */
+  | { readonly kind: 'rejected'; readonly status: Status }
+  | { readonly kind: 'redeliver'; readonly reason: RedeliveryReason; readonly message: string };
+
+export interface Submitted {
+  readonly outcome: Promise<WriteOutcome>;
+}
+
+export interface BatcherDependencies {
+  readonly mutateRows: MutateRows;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/**
+ * Group commit for one instance: the entries of all concurrent invocations, per table, in as few requests as their
+ * arrival allows. While fewer than `maxConcurrentBatches` requests of a table are in flight, what waits goes out at
+ * once; otherwise it gathers until one returns. A lone record is written immediately and a busy instance fills its
+ * batches, without a timer between the two.
+ *
+ * What must stay true: every admitted entry is settled exactly once and releases its admission exactly once; nothing
+ * is thrown from a timer; a row is held by at most one request.
+ */
+export class Batcher {
+  readonly #options: BatcherOptions;
+  readonly #with: BatcherDependencies;
+  readonly #admission: Admission;
+  readonly #lanes = new Map<string, TableLane>();
+  readonly #rates: RateLimiter;
+  readonly #stall: StallWatch;
+  #parked = 0;
+  #isDraining = false;
+
+  constructor(options: BatcherOptions, dependencies: BatcherDependencies) {
+    this.#options = options;
+    this.#with = dependencies;
+    this.#admission = new Admission(options);
+    this.#rates = new RateLimiter(dependencies.clock);
+    this.#stall = new StallWatch(dependencies, () => ({ entries: this.#admission.entries, tables: this.#lanes.size }));
+    const { metrics } = dependencies;
+    metrics.observe('inFlightEntries', () => this.#admission.entries);
+    metrics.observe('inFlightBytes', () => this.#admission.bytes);
+    metrics.observe('parkedEntries', () => this.#parked);
+  }
+
+  /**
+   * Waits for admission and hands the entry over; resolves then, with the promise of its outcome inside. Apart, the
+   * two let a message admit its records in order, a bounded number at a time. The signal ends either wait; an entry
+   * that is on the wire by then may still land, which is what at-least-once means.
+   */
+  async submit(table: TableName, entry: RowEntry, signal: AbortSignal): Promise<Submitted> {
+    const bytes = this.#with.mutateRows.sizeOf(entry);
+    try {
+      await this.#admission.admit(bytes, signal);
+    } catch (error) {
+      return { outcome: Promise.resolve(deadlineOutcome(toError(error), undefined)) };
+    }
+    this.#stall.watch();
+    this.#with.metrics.count('numRecordsSend');
+    this.#with.metrics.count('numBytesSend', bytes);
+    return {
+      outcome: new Promise((resolve) => {
+        const waiting = new WaitingEntry(entry, bytes, (outcome) => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(outcome);
+        });
+        const onAbort = (): void => {
+          this.#abandon(waiting, toError(signal.reason));
+        };
+        signal.addEventListener('abort', onAbort, { once: true });
+        const lane = this.#laneOf(table);
+        lane.queue.add(waiting);
+        this.#pumpSoon(lane);
+      }),
+    };
+  }
+
+  /** From now on nothing lingers: what is held goes out as fast as it can. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const lane of this.#lanes.values()) this.#pump(lane);
+  }
+
+  #laneOf(table: TableName): TableLane {
+    const key = formatTableName(table);
+    let lane = this.#lanes.get(key);
+    if (!lane) this.#lanes.set(key, (lane = new TableLane(key, table)));
+    return lane;
+  }
+
+  #pumpSoon(lane: TableLane): void {
+    if (lane.isPumpDue) return;
+    lane.isPumpDue = true;
+    this.#with.clock.soon(() => {
+      lane.isPumpDue = false;
+      this.#pump(lane);
+    });
+  }
+
+  /** Sends whatever may leave now; arms the lane's one timer for what may leave later. */
+  #pump(lane: TableLane): void {
+    lane.cancelWake();
+    const { clock, metrics } = this.#with;
+    while (lane.queue.readyWrites > 0 && lane.requests < this.#options.maxConcurrentBatches) {
+      const lingerMillis = this.#lingerMillis(lane);
+      const throttleMillis = lingerMillis > 0 ? 0 : this.#rates.waitMillis(lane.table);
+      if (throttleMillis > 0) lane.throttledSince ??= clock.now();
+      const waitMillis = Math.max(lingerMillis, throttleMillis);
+      if (waitMillis > 0) {
+        lane.wake = clock.after(waitMillis, () => {
+          lane.wake = undefined;
+          this.#pump(lane);
+        });
+        return;
+      }
+      if (lane.throttledSince !== undefined) {
+        metrics.count('throttledTime', clock.now() - lane.throttledSince);
+        lane.throttledSince = undefined;
+      }
+      const batch = lane.queue.take({
+        maxEntries: this.#options.batchElementCountThreshold,
+        maxBytes: this.#options.batchRequestByteThreshold,
+      });
+      lane.gatheringSince = lane.queue.readyWrites > 0 ? clock.now() : undefined;
+      if (batch.length > 0) this.#start(lane, batch);
+    }
+    const isDone = lane.queue.isEmpty && lane.requests === 0;
+    if (isDone && this.#lanes.get(lane.key) === lane) this.#lanes.delete(lane.key);
+  }
+
+  #lingerMillis(lane: TableLane): number {
+    const { lingerMillis, batchElementCountThreshold, batchRequestByteThreshold } = this.#options;
+    const isSealed =
+      this.#isDraining ||
+      // Entries count as in flight while they gather, so at a full cap waiting would only keep others out.
+      this.#admission.isFull ||
+      lane.queue.readyWrites >= batchElementCountThreshold ||
+      lane.queue.readyBytes >= batchRequestByteThreshold;
+    if (lingerMillis === 0 || isSealed) return 0;
+    lane.gatheringSince ??= this.#with.clock.now();
+    return Math.max(0, lane.gatheringSince + lingerMillis - this.#with.clock.now());
+  }
+
+  /** Runs one batch to its end. The promise is not awaited by anyone, so nothing may reject: every path settles. */
+  #start(lane: TableLane, batch: readonly RowWrite<WaitingEntry>[]): void {
+    lane.requests += 1;
+    for (const { parts } of batch) for (const part of parts) part.isHeld = true;
+    deliverBatch(batch, this.#actions(lane))
+      .catch((error: unknown) => {
+        this.#giveBack(lane, batch, toError(error));
+      })
+      .finally(() => {
+        lane.requests -= 1;
+        this.#pump(lane);
+      })
+      .catch((error: unknown) => {
+        this.#with.logger.log('ERROR', 'the batcher failed', { error: describeError(error) });
+      });
+  }
+
+  #actions(lane: TableLane): BatchActions<WaitingEntry> {
+    return {
+      send: (groups, purpose) => this.#send(lane.table, groups, purpose),
+      settle: (entry, verdict) => {
+        this.#settle(lane, entry, verdict);
+      },
+      retry: (write, undecided, status) => {
+        this.#retry(lane, write, undecided, status);
+      },
+      discard: (entry) => {
+        this.#unhold(entry);
+      },
+      release: (write) => {
+        lane.queue.release(write);
+        this.#pumpSoon(lane);
+      },
+    };
+  }
+
+  async #send(
+    table: TableName,
+    groups: readonly (readonly WaitingEntry[])[],
+    purpose: 'write' | 'isolate',
+  ): Promise<readonly EntryAnswer[]> {
+    const { clock, metrics, mutateRows } = this.#with;
+    const entries = groups.map((parts) => {
+      const [only] = parts;
+      if (only && parts.length === 1) return only;
+      const entry = mergeEntries(parts);
+      return { entry, bytes: mutateRows.sizeOf(entry) };
+    });
+    metrics.count('requestsSent');
+    if (purpose === 'isolate') metrics.count('requestsForIsolation');
+    metrics.record('batchEntries', entries.length);
+    this.#rates.sent(table, entries.length);
+    const startedAt = clock.now();
+    const reply = await mutateRows.send({ table, entries, timeoutMillis: this.#options.requestTimeoutMillis });
+    metrics.record('requestLatency', clock.now() - startedAt);
+    this.#learn(table, reply);
+    return reply.answers;
+  }
+
+  #learn(table: TableName, reply: MutateRowsReply): void {
+    if (reply.isHeard) this.#stall.heard();
+    const isExhausted = reply.answers.some(
+      (answer) => answer.kind !== 'applied' && answer.status?.code === 'RESOURCE_EXHAUSTED',
+    );
+    this.#rates.answered(table, reply.rateLimit, isExhausted);
+  }
+
+  #settle(lane: TableLane, entry: WaitingEntry, verdict: FinalVerdict): void {
+    const { metrics } = this.#with;
+    if (verdict.kind === 'applied') metrics.count('recordsApplied');
+    else metrics.count('errorClass.errors', 1, verdict.status.code);
+    this.#finish(entry, outcomeOf(verdict, lane.table));
+  }
+
+  #finish(entry: WaitingEntry, outcome: WriteOutcome): void {
+    if (entry.isSettled) return;
+    entry.isSettled = true;
+    this.#admission.release(entry.bytes);
+    entry.resolve(outcome);
+    if (this.#admission.entries === 0) this.#stall.rest();
+    if (this.#options.lingerMillis > 0 && this.#admission.isFull) {
+      for (const lane of this.#lanes.values()) this.#pumpSoon(lane);
+    }
+  }
+
+  #retry(lane: TableLane, write: RowWrite<WaitingEntry>, undecided: readonly WaitingEntry[], status: Status): void {
+    const { clock, metrics, random } = this.#with;
+    write.attempts += 1;
+    this.#parked += undecided.length;
+    for (const entry of undecided) {
+      entry.lastStatus = status;
+      this.#unhold(entry);
+    }
+    const delay = backoffDelay(
+      {
+        initialMillis: this.#options.retryInitialBackoffMillis,
+        maxMillis: this.#options.retryMaxBackoffMillis,
+        jitter: RETRY_JITTER,
+      },
+      write.attempts,
+      random,
+    );
+    clock.after(delay, () => {
+      this.#parked -= undecided.length;
+      const wanted = undecided.filter(({ isAbandoned }) => !isAbandoned);
+      if (wanted.length === 0) {
+        lane.queue.release(write);
+      } else {
+        metrics.count('entriesRetried', wanted.length);
+        lane.queue.retry(write, wanted);
+      }
+      this.#pump(lane);
+    });
+  }
+
+  /** The invocation that waited has run out of time. On the wire, the entry keeps its admission until it is answered. */
+  #abandon(entry: WaitingEntry, reason: Error): void {
+    entry.isAbandoned = true;
+    const outcome = deadlineOutcome(reason, entry.lastStatus);
+    if (entry.lastStatus) this.#with.metrics.count('errorClass.errors', 1, entry.lastStatus.code);
+    if (entry.isHeld) entry.resolve(outcome);
+    else this.#finish(entry, outcome);
+  }
+
+  /** An entry that leaves the wire undecided: if its invocation is gone, it is done with. */
+  #unhold(entry: WaitingEntry): void {
+    entry.isHeld = false;
+    if (entry.isAbandoned) this.#finish(entry, deadlineOutcome(new Error('abandoned'), entry.lastStatus));
+  }
+
+  /** No request could be made, or the code is wrong: everything undecided goes back to Pub/Sub, and the rows are free. */
+  #giveBack(lane: TableLane, batch: readonly RowWrite<WaitingEntry>[], error: Error): void {
+    this.#with.logger.log('ERROR', 'a batch could not be sent', { table: lane.key, error: describeError(error) });
+    for (const write of batch) {
+      const undecided = write.parts.filter(({ isHeld, isSettled }) => isHeld && !isSettled);
+      for (const entry of undecided) {
+        this.#finish(entry, {
+          kind: 'redeliver',
+          reason: 'client',
+          message: `MutateRows on ${lane.key} could not be sent: ${error.message}`,
+        });
+      }
+      if (undecided.length > 0) lane.queue.release(write);
+    }
+  }
+}
+
+/** Concurrent instances must not retry in step; a quarter either way keeps the mean. */
+const RETRY_JITTER = 0.25;
+
+class WaitingEntry implements LaneEntry {
+  readonly entry: RowEntry;
+  readonly bytes: number;
+  readonly resolve: (outcome: WriteOutcome) => void;
+  /** In a request, or between the requests that narrow a refusal down. */
+  isHeld = false;
+  isAbandoned = false;
+  isSettled = false;
+  lastStatus: Status | undefined;
+
+  constructor(entry: RowEntry, bytes: number, resolve: (outcome: WriteOutcome) => void) {
+    this.entry = entry;
+    this.bytes = bytes;
+    this.resolve = resolve;
+  }
+}
+
+class TableLane {
+  readonly queue = new Lane<WaitingEntry>();
+  readonly key: string;
+  readonly table: TableName;
+  /** Batches in flight, their isolation included. */
+  requests = 0;
+  isPumpDue = false;
+  gatheringSince: number | undefined;
+  throttledSince: number | undefined;
+  wake: (() => void) | undefined;
+
+  constructor(key: string, table: TableName) {
+    this.key = key;
+    this.table = table;
+  }
+
+  cancelWake(): void {
+    this.wake?.();
+    this.wake = undefined;
+  }
+}
+
+function outcomeOf(verdict: FinalVerdict, table: TableName): WriteOutcome {
+  if (verdict.kind === 'applied' || verdict.kind === 'rejected') return verdict;
+  const { reason, status } = verdict;
+  return {
+    kind: 'redeliver',
+    reason,
+    message: `MutateRows on ${formatTableName(table)} answered ${status.code}: ${ADVICE[reason] ?? status.message}`,
+  };
+}
+
+/** What to do. In place of the service's own words where those may quote a row key. */
+const ADVICE: Partial<Record<RedeliveryReason, string>> = {
+  'missing-table':
+    'the table does not exist and createDisposition is create-never; create the table or fix the destination, the message is redelivered until then',
+  'missing-family':
+    'a column family that the entry names does not exist and createDisposition is create-never; create the family or fix the serializer, the message is redelivered until then',
+};
+
+function deadlineOutcome(reason: Error, last: Status | undefined): WriteOutcome {
+  const lastAnswer = last ? `; the last answer was ${last.code}` : '';
+  return { kind: 'redeliver', reason: last ? 'transient' : 'deadline', message: `${reason.message}${lastAnswer}` };
+}

@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import type { ConfigProblem } from '../base/errors.ts';
+import { KINDS } from './kinds.ts';
+import type { Kind } from './kinds/kind.ts';
+import { formatPath } from './problems.ts';
+import { isSection, readSection } from './read.ts';
+
+/**
+ * What the document's `defaults` say for every pipeline. A pipeline takes what it does not set itself; of a section
+ * (writerOptions, deadLetter) it takes option by option. Pure.
+ */
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The options that `defaults` may hold: those that any kind shares. */
+export const defaultsShape: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  Object.values(KINDS).flatMap(({ section, shared }) =>
+    shared.map((name) => [name, section.shape[name] as z.ZodType] as const),
+  ),
+);
+
+const defaultsSection = z.strictObject(defaultsShape);
+
+export interface Defaults {
+  /** As written, without what has a problem: that is reported once, here, and not again by each pipeline. */
+  readonly values: Values;
+  readonly problems: readonly ConfigProblem[];
+}
+
+export function readDefaults(value: unknown): Defaults {
+  if (value === undefined) return { values: {}, problems: [] };
+  const { problems } = readSection(defaultsSection, value, ['defaults'], { onlyPresent: true });
+  const broken = new Set(problems.map(({ path }) => path));
+  return { values: isSection(value) ? without(value, ['defaults'], broken) : {}, problems };
+}
+
+function without(value: Values, path: readonly string[], broken: ReadonlySet<string>): Values {
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !broken.has(formatPath([...path, key])))
+      .map(([key, inner]) => [key, isSection(inner) ? without(inner, [...path, key], broken) : inner]),
+  );
+}
+
+/** What a pipeline chose leaves no room for some defaults: those are then not inherited. */
+function isExcluded(name: string, defaults: Values, own: Values): boolean {
+  if (name === 'serviceAccountKeyFile') return own.emulatorEndpoint !== undefined;
+  if (name === 'emulatorEndpoint') return own.serviceAccountKeyFile !== undefined;
+  return name === 'deadLetter' && (own.failurePolicy ?? defaults.failurePolicy) !== 'dead-letter';
+}
+
+/** A pipeline's own options over the defaults of its kind. */
+export function inherit(defaults: Values, own: Values, kind: Kind): Values {
+  const merged: Record<string, unknown> = { ...own };
+  for (const name of kind.shared) {
+    const inherited = defaults[name];
+    if (inherited === undefined || isExcluded(name, defaults, own)) continue;
+    const chosen = own[name];
+    if (chosen === undefined) merged[name] = inherited;
+    else if (isSection(chosen) && isSection(inherited)) merged[name] = { ...inherited, ...chosen };
+  }
+  return merged;
+}

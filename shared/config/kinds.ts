@@ -1,0 +1,9 @@
+import { bulkSink } from './kinds/bulk-sink.ts';
+import type { Kind } from './kinds/kind.ts';
+import type { PipelineKind } from './resolved.ts';
+
+/** Every kind of pipeline there is. A new kind is one file beside `bulk-sink.ts`, its resolved type, and a line here. */
+export const KINDS: Readonly<Record<PipelineKind, Kind>> = { 'bulk-sink': bulkSink };
+
+export const kindOf = (value: unknown): Kind | undefined =>
+  typeof value === 'string' && Object.hasOwn(KINDS, value) ? KINDS[value as PipelineKind] : undefined;

@@ -1,0 +1,19 @@
+import type * as z from 'zod';
+import type { ConfigProblem } from '../../base/errors.ts';
+import type { Path } from '../problems.ts';
+import type { ResolvedPipeline } from '../resolved.ts';
+
+/** A kind of pipeline: its options, and how they become what a function runs by. */
+export interface Kind {
+  readonly section: z.ZodObject;
+  /** Option names that the document's `defaults` may set for every pipeline of this kind. */
+  readonly shared: readonly string[];
+  resolve(name: string, value: unknown, path: Path): Resolution;
+}
+
+export interface Resolution {
+  /** Undefined when there is any problem. */
+  readonly pipeline: ResolvedPipeline | undefined;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly string[];
+}

@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import type { ConfigProblem } from '../base/errors.ts';
+import { nearestName } from './nearest.ts';
+import { problem, type Path } from './problems.ts';
+
+/**
+ * Reads a section option by option. Zod alone gives up on an object once one of its values is wrong; here every option
+ * is read, so that all problems are reported at once and rules between options still see what could be read. Pure.
+ */
+
+/** What could be read of a section: an option that has a problem is missing. */
+export type Readable<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { readonly [Key in keyof Value]?: Readable<Value[Key]> }
+    : Value;
+
+export interface Reading<Value> {
+  readonly partial: Readable<Value>;
+  /** Everything, with defaults; undefined when there is any problem. */
+  readonly complete: Value | undefined;
+  readonly problems: readonly ConfigProblem[];
+}
+
+export interface ReadOptions {
+  /** Read only what is there: nothing is required and no default is filled in. */
+  readonly onlyPresent?: boolean;
+}
+
+export function readSection<Section extends z.ZodObject>(
+  section: Section,
+  value: unknown,
+  path: Path,
+  options: ReadOptions = {},
+): Reading<z.output<Section>> {
+  const problems: ConfigProblem[] = [];
+  const values = isSection(value)
+    ? readKeys(section, value, path, options, problems)
+    : void problems.push(problem(path, SECTION_RULE, value));
+  return {
+    partial: (values ?? {}) as Readable<z.output<Section>>,
+    complete: problems.length === 0 ? (values as z.output<Section>) : undefined,
+    problems,
+  };
+}
+
+export const SECTION_RULE = 'must be a section of options';
+
+export const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function readKeys(
+  section: z.ZodObject,
+  value: Readonly<Record<string, unknown>>,
+  path: Path,
+  options: ReadOptions,
+  problems: ConfigProblem[],
+): Record<string, unknown> {
+  const known = section.shape;
+  for (const key of Object.keys(value)) {
+    if (Object.hasOwn(known, key)) continue;
+    problems.push(problem([...path, key], unknownRule(key, knownNames(section)), value[key]));
+  }
+  const values: Record<string, unknown> = {};
+  for (const [key, schema] of Object.entries(known)) {
+    const isPresent = Object.hasOwn(value, key) && value[key] !== undefined;
+    if (!isPresent && options.onlyPresent) continue;
+    const read = readValue(schema as z.ZodType, isPresent ? value[key] : undefined, [...path, key], options, problems);
+    if (read !== undefined) values[key] = read;
+  }
+  return values;
+}
+
+function readValue(
+  schema: z.ZodType,
+  value: unknown,
+  path: Path,
+  options: ReadOptions,
+  problems: ConfigProblem[],
+): unknown {
+  const section = isSection(value) ? sectionOf(schema, value) : undefined;
+  if (section && isSection(value)) return readKeys(section, value, path, options, problems);
+  if (value !== undefined && isOnlySection(schema)) {
+    problems.push(problem(path, SECTION_RULE, value));
+    return undefined;
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) problems.push(problem([...path, ...issuePath(issue)], issue.message, value));
+  return undefined;
+}
+
+/** Whether nothing but a section will do. */
+function isOnlySection(schema: z.core.$ZodType): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {
+    return isOnlySection(schema.unwrap());
+  }
+  return schema instanceof z.ZodObject;
+}
+
+const issuePath = (issue: z.core.$ZodIssue): Path => issue.path.filter((part) => typeof part !== 'symbol');
+
+/** The section that a schema holds, beneath "optional" and defaults; of several, the one that shares a key with the value. */
+function sectionOf(schema: z.core.$ZodType, value: Readonly<Record<string, unknown>>): z.ZodObject | undefined {
+  if (schema instanceof z.ZodObject) return schema;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return sectionOf(schema.unwrap(), value);
+  if (!(schema instanceof z.ZodUnion)) return undefined;
+  const sections = schema.options.flatMap((branch) => sectionOf(branch, value) ?? []);
+  return sections.find(({ shape }) => Object.keys(shape).some((key) => Object.hasOwn(value, key))) ?? sections[0];
+}
+
+/** The names of a section's options, and of those one level below: an option is often written one level too high. */
+function knownNames(section: z.ZodObject): string[] {
+  return Object.entries<z.core.$ZodType>(section.shape).flatMap(([key, schema]) => {
+    const nested = sectionOf(schema, {});
+    return [key, ...(nested ? Object.keys(nested.shape).map((inner) => `${key}.${inner}`) : [])];
+  });
+}
+
+function unknownRule(key: string, known: readonly string[]): string {
+  const nearest = nearestName(key, known);
+  const topLevel = known.filter((name) => !name.includes('.'));
+  return nearest === undefined
+    ? `is not an option here (known: ${topLevel.join(', ')})`
+    : `is not an option here, did you mean "${nearest}"?`;
+}

@@ -1,0 +1,105 @@
+import { type ChannelCredentials, Client, type Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
+
+/** How one streamed call ended: its status, and whether the service said anything at all before. */
+export interface CallEnding {
+  readonly status: StatusObject;
+  readonly isHeard: boolean;
+}
+
+/**
+ * One HTTP/2 connection. No keepalive pings: a frozen instance thaws into connections that look dead. Instead every
+ * call has a deadline, and a channel on which a call ran into it unheard is replaced (see {@link ChannelSet}).
+ */
+class Channel {
+  inFlight = 0;
+  isSuspect = false;
+  readonly client: Client;
+
+  constructor(address: string, channelCredentials: ChannelCredentials) {
+    this.client = new Client(address, channelCredentials, {
+      'grpc.max_receive_message_length': -1,
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 5000,
+      // Without its own pool a new channel would be given the very connection it is to replace.
+      'grpc.use_local_subchannel_pool': 1,
+      'grpc.service_config_disable_resolution': 1,
+    });
+  }
+}
+
+/** HTTP/2 servers allow about 100 streams on a connection; past that, calls would queue unseen inside the client. */
+const STREAMS_PER_CHANNEL = 90;
+
+/** The connections of one client: one at first, another whenever all are full of streams, a new one for a dead one. */
+export class ChannelSet {
+  readonly #open: () => Channel;
+  #channels: Channel[] = [];
+  #isClosed = false;
+
+  constructor(address: string, channelCredentials: ChannelCredentials) {
+    this.#open = () => new Channel(address, channelCredentials);
+  }
+
+  get inFlight(): number {
+    return this.#channels.reduce((sum, channel) => sum + channel.inFlight, 0);
+  }
+
+  /**
+   * Makes one server-streaming call with an encoded request. `onMessage` sees every message; the promise always
+   * resolves, with the ending. The request's buffer is free again when it has.
+   */
+  call(
+    method: string,
+    request: Buffer,
+    metadata: Metadata,
+    deadline: number,
+    onMessage: (message: Buffer) => void,
+  ): Promise<CallEnding> {
+    const channel = this.#pick();
+    channel.inFlight += 1;
+    return new Promise((resolve) => {
+      let isHeard = false;
+      const stream = channel.client.makeServerStreamRequest(method, asIs, asIs, request, metadata, { deadline });
+      stream.on('data', (message: Buffer) => {
+        isHeard = true;
+        onMessage(message);
+      });
+      // The status event carries the same ending; without a listener the error event would end the process.
+      stream.on('error', () => undefined);
+      stream.on('status', (status) => {
+        channel.inFlight -= 1;
+        if (status.code === grpcStatus.DEADLINE_EXCEEDED && !isHeard) channel.isSuspect = true;
+        this.#retire(channel);
+        // Any other status was said by the service or tells that there is no connection.
+        resolve({ status, isHeard: isHeard || status.code !== grpcStatus.DEADLINE_EXCEEDED });
+      });
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const channel of this.#channels) channel.client.close();
+    this.#channels = [];
+  }
+
+  #pick(): Channel {
+    let best: Channel | undefined;
+    for (const channel of this.#channels) {
+      const isUsable = !channel.isSuspect && channel.inFlight < STREAMS_PER_CHANNEL;
+      if (isUsable && (!best || channel.inFlight < best.inFlight)) best = channel;
+    }
+    if (best) return best;
+    const opened = this.#open();
+    this.#channels.push(opened);
+    return opened;
+  }
+
+  /** A suspect channel takes no new call and is closed when its last one has ended. */
+  #retire(channel: Channel): void {
+    if (!channel.isSuspect || channel.inFlight > 0 || this.#isClosed) return;
+    this.#channels = this.#channels.filter((kept) => kept !== channel);
+    channel.client.close();
+  }
+}
+
+const asIs = (bytes: Buffer): Buffer => bytes;

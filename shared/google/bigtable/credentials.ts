@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import { type ChannelCredentials, credentials, Metadata } from '@grpc/grpc-js';
+import type { AuthClient } from 'google-auth-library';
+import { ConnectorError, toError } from '../../base/errors.ts';
+
+/** Where Bigtable is and how to prove who we are. `serviceAccountKeyFile` and `emulatorEndpoint` exclude each other. */
+export interface BigtableAccess {
+  /** `host:port` of an emulator: plaintext, no credentials. */
+  readonly emulatorEndpoint?: string;
+  /** Path of a service account's JSON key; without it, application-default credentials. */
+  readonly serviceAccountKeyFile?: string;
+}
+
+/** The credentials could not be loaded. The message names neither the path nor anything of the content. */
+export class CredentialsError extends ConnectorError {
+  override readonly name = 'CredentialsError';
+}
+
+const SERVICE_ADDRESS = 'bigtable.googleapis.com:443';
+
+/** Reading and writing rows; nothing administrative. */
+const DATA_SCOPE = 'https://www.googleapis.com/auth/bigtable.data';
+
+/** Resolves the address and the channel's credentials. The auth library is loaded only where it is needed. */
+export async function openAccess(
+  access: BigtableAccess,
+): Promise<{ address: string; credentials: ChannelCredentials }> {
+  if (access.emulatorEndpoint !== undefined) {
+    return { address: access.emulatorEndpoint, credentials: credentials.createInsecure() };
+  }
+  const client = await (access.serviceAccountKeyFile === undefined
+    ? defaultClient()
+    : keyFileClient(access.serviceAccountKeyFile));
+  const perCall = credentials.createFromMetadataGenerator(({ service_url }, done) => {
+    client.getRequestHeaders(service_url).then(
+      (headers) => {
+        const metadata = new Metadata();
+        for (const [name, value] of headers) metadata.set(name, value);
+        done(null, metadata);
+      },
+      (error: unknown) => {
+        done(toError(error));
+      },
+    );
+  });
+  return {
+    address: SERVICE_ADDRESS,
+    credentials: credentials.combineChannelCredentials(credentials.createSsl(), perCall),
+  };
+}
+
+async function defaultClient(): Promise<AuthClient> {
+  const { GoogleAuth } = await import('google-auth-library');
+  try {
+    return await new GoogleAuth({ scopes: [DATA_SCOPE] }).getClient();
+  } catch {
+    throw new CredentialsError(
+      'no application-default credentials were found: attach a service account to the function, or set emulatorEndpoint or BIGTABLE_EMULATOR_HOST to write to an emulator',
+    );
+  }
+}
+
+/** Only a service account's own key is taken: other credential types could send its tokens to an address of the file's choice. */
+async function keyFileClient(path: string): Promise<AuthClient> {
+  const { JWT } = await import('google-auth-library');
+  try {
+    const key: unknown = JSON.parse(await readFile(path, 'utf8'));
+    const { type, client_email: email, private_key: secret } = key as Record<string, unknown>;
+    if (type !== 'service_account' || typeof email !== 'string' || typeof secret !== 'string') throw new Error('shape');
+    return new JWT({ email, key: secret, scopes: [DATA_SCOPE] });
+  } catch {
+    // No cause, on purpose: its message would carry the path or parts of the file.
+    throw new CredentialsError(
+      'the file named by serviceAccountKeyFile could not be used: check that it exists, is readable and is the JSON key of a service account',
+    );
+  }
+}
