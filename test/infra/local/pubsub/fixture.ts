@@ -50,7 +50,9 @@ export async function startFixture(options: PubSubServerOptions = {}): Promise<F
     topic,
     async subscribed(subscriptionOptions = {}) {
       const created = await topic();
-      const [subscription] = await created.createSubscription(`sub-${names}`, subscriptionOptions);
+      await created.createSubscription(`sub-${names}`, subscriptionOptions);
+      // Acknowledgements leave at once: under a time scale the client's usual 100 ms are a good part of a lease.
+      const subscription = client.subscription(`sub-${names}`, { batching: { maxMilliseconds: 1 } });
       return { topic: created, subscription };
     },
     drained: (subscription) => until(() => server.counters(subscription).backlog === 0, `${subscription} to drain`),
