@@ -1,5 +1,6 @@
 import type { Random } from '../../../shared/base/ids.ts';
 import type { Subscription as SubscriptionResource } from '../proto/google/pubsub/v1/pubsub.ts';
+import type { GrpcError } from '../grpc.ts';
 import { PUSH_BACKOFF_BOUNDS } from './backoff.ts';
 import type { Entry, Holder } from './entry.ts';
 import type { FaultBook } from './faults.ts';
@@ -66,7 +67,7 @@ export class LiveSubscription {
   #push: PushLoop | undefined;
   #timer: { readonly dueAt: number; readonly cancel: () => void } | undefined;
   #isPumping = false;
-  #isClosed = false;
+  #closedBy: GrpcError | undefined;
   readonly #counts = { matched: 0, filtered: 0, delivered: 0, acked: 0, nacked: 0, expired: 0, deadLettered: 0 };
 
   /** @param resource a checked resource, with the defaults filled in. */
@@ -86,8 +87,9 @@ export class LiveSubscription {
     return this.#settings;
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
+  /** What calls that wait for deliveries end with; undefined while the subscription is open. */
+  get closedBy(): GrpcError | undefined {
+    return this.#closedBy;
   }
 
   get counters(): SubscriptionCounters {
@@ -176,9 +178,9 @@ export class LiveSubscription {
     this.#pump();
   }
 
-  /** Ends deliveries and gives up every message. */
-  close(): void {
-    this.#isClosed = true;
+  /** Ends deliveries and gives up every message. @param reason what waiting calls are told. */
+  close(reason: GrpcError): void {
+    this.#closedBy = reason;
     this.#stopPush();
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -190,7 +192,7 @@ export class LiveSubscription {
 
   /** Lets what is due happen, then offers deliveries to the consumers, in turn, until none takes any more. */
   #pump(): void {
-    if (this.#isPumping || this.#isClosed) return;
+    if (this.#isPumping || this.#closedBy) return;
     this.#isPumping = true;
     const now = this.#context.timing.clock.now();
     this.#counts.expired += this.#state.advance(now);
@@ -209,7 +211,7 @@ export class LiveSubscription {
       this.#state.loseAcknowledgement(ackId);
       return true;
     }
-    const isKnown = this.#state.acknowledge(ackId);
+    const isKnown = this.#state.acknowledge(ackId, this.#context.timing.clock.now());
     if (isKnown) this.#counts.acked += 1;
     return isKnown;
   }
@@ -233,7 +235,7 @@ export class LiveSubscription {
   /** Keeps one timer for the earliest thing that is due. */
   #arm(): void {
     const dueAt = this.#state.nextDueAt;
-    if (dueAt === undefined || this.#isClosed) return;
+    if (dueAt === undefined || this.#closedBy) return;
     if (this.#timer && this.#timer.dueAt <= dueAt) return;
     this.#timer?.cancel();
     const { clock } = this.#context.timing;

@@ -61,7 +61,7 @@ function firstDeliveries(
       pump: () => {
         if (isDone) return false;
         const deliveries = take();
-        isDone = deliveries.length > 0 || subscription.isClosed;
+        isDone = deliveries.length > 0 || subscription.closedBy !== undefined;
         // The consumer list is being walked: leave it first.
         if (isDone)
           queueMicrotask(() => {

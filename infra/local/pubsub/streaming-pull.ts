@@ -1,6 +1,5 @@
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import type { StreamingPullRequest, StreamingPullResponse } from '../proto/google/pubsub/v1/pubsub.ts';
-import { GrpcError } from '../grpc.ts';
 import type { Holder } from './entry.ts';
 import { leaseMillis, received } from './leases.ts';
 import type { Consumer, LiveSubscription } from './live-subscription.ts';
@@ -101,8 +100,8 @@ class PullStream implements Consumer {
   }
 
   pump(): boolean {
-    if (this.#subscription.isClosed) {
-      this.#end(new GrpcError('NOT_FOUND', `subscription ${this.#subscription.settings.name}: was deleted`));
+    if (this.#subscription.closedBy) {
+      this.#end(this.#subscription.closedBy);
       return false;
     }
     const messages = Math.min(this.#maxOutstanding.messages - this.#outstanding.messages, RESPONSE.messages);

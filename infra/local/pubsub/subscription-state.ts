@@ -103,10 +103,11 @@ export class SubscriptionState {
    * Settles a delivery. @returns false when the id is unknown, settled already, or (exactly-once only) not that of the
    * current lease. Otherwise a late acknowledgement still counts, as the service does its best to honour it.
    */
-  acknowledge(ackId: string): boolean {
+  acknowledge(ackId: string, now: number): boolean {
     const entry = this.#delivered(ackId);
     if (!entry) return false;
     this.#settle(entry, this.#settings.retainsAcknowledged);
+    this.#dropPastRetention(now);
     return true;
   }
 
@@ -279,6 +280,15 @@ export class SubscriptionState {
     if (wasRetained || this.#settings.retainsAcknowledged) this.#retained.set(message.sequence, entry);
     else this.#store.release(message);
     return false;
+  }
+
+  /** Retained entries are in the order of settling, which is near enough that of publishing. */
+  #dropPastRetention(now: number): void {
+    for (const [sequence, entry] of this.#retained) {
+      if (!this.#isPastRetention(entry, now)) return;
+      this.#retained.delete(sequence);
+      this.#store.release(entry.message);
+    }
   }
 
   #isPastRetention(entry: Entry, now: number): boolean {

@@ -67,7 +67,7 @@ export class Subscriptions {
     const subscription = this.find(name);
     this.#subscriptions.delete(name);
     this.#topics.unsubscribe(subscription);
-    subscription.close();
+    subscription.close(new GrpcError('NOT_FOUND', `subscription ${name}: was deleted`));
   }
 
   /** Deletes a topic; its subscriptions stay with what they have. */
@@ -77,8 +77,10 @@ export class Subscriptions {
     }
   }
 
+  /** Ends every delivery: the server closes, and a client that reconnects may find another. */
   closeAll(): void {
-    for (const subscription of this.#subscriptions.values()) subscription.close();
+    const reason = new GrpcError('UNAVAILABLE', 'the local Pub/Sub server closes');
+    for (const subscription of this.#subscriptions.values()) subscription.close(reason);
   }
 
   #requireDeadLetterTopic({ deadLetterPolicy }: Subscription): void {

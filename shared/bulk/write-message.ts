@@ -1,0 +1,169 @@
+import { RecordError, RedeliverError, toError } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logging.ts';
+import { describeError } from '../base/logging.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { ResolvedDestination, ResolvedFraming } from '../config/resolved.ts';
+import type { FailedRecord } from '../failure/failed-record.ts';
+import type { FailurePolicy } from '../failure/policy.ts';
+import { recordsOf } from '../mapping/framing.ts';
+import { contextOf, type Serializer } from '../mapping/serializer.ts';
+import { MAX_MUTATIONS, type RowEntry } from '../model/mutation.ts';
+import type { InputRecord, PushedMessage } from '../model/record.ts';
+import { formatTableName, type TableName } from '../model/table-name.ts';
+import type { Batcher, WriteOutcome } from './batcher.ts';
+import type { RejectionGuard } from './rejection-guard.ts';
+import { routeRecord } from './route.ts';
+
+/** Everything a message needs; made once per instance by the wiring. */
+export interface BulkSink {
+  readonly batcher: Pick<Batcher, 'submit'>;
+  readonly serializer: Serializer;
+  readonly destination: ResolvedDestination;
+  readonly framing: ResolvedFraming;
+  readonly policy: FailurePolicy;
+  readonly rejections: RejectionGuard;
+  readonly perDestinationMetrics: boolean;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** What became of one record: its outcome, or why it is itself wrong. */
+type Settled = WriteOutcome | { readonly kind: 'skipped' } | { readonly kind: 'failed'; readonly failed: FailedRecord };
+
+/**
+ * One message from its push to the right to acknowledge it. Resolves when every record of it is applied, skipped or
+ * durably handed to the failure policy; rejects with a {@link RedeliverError} when the message must come again.
+ *
+ * The order for each record is fixed: destination → serialize → skip → admit → batch → verdict. The failure policy
+ * runs last, once nothing else of the message needs redelivery, so that an outage does not file the same dead letter
+ * at every delivery.
+ */
+export async function writeMessage(message: PushedMessage, sink: BulkSink, signal: AbortSignal): Promise<void> {
+  const admitted = sink.rejections.admit();
+  if (admitted === 'no') throw sink.rejections.refusal();
+  try {
+    const settled = await settleRecords(message, sink, signal);
+    const again = settled.find((one) => one.kind === 'redeliver');
+    if (again) throw new RedeliverError(again.reason, again.message);
+    const failed = settled.flatMap((one) => (one.kind === 'failed' ? [one.failed] : []));
+    if (failed.some(({ reason }) => reason === 'rejected') && admitted !== 'as-probe' && sink.rejections.isTripped) {
+      throw sink.rejections.refusal();
+    }
+    countFailures(failed, sink);
+    await sink.policy.handle(failed, signal);
+  } finally {
+    if (admitted === 'as-probe') sink.rejections.endProbe();
+  }
+}
+
+/** Starts the records in order, as far as the instance's bounds admit them, and waits for all of them. */
+async function settleRecords(message: PushedMessage, sink: BulkSink, signal: AbortSignal): Promise<Settled[]> {
+  let records: readonly InputRecord[];
+  try {
+    records = recordsOf(message, sink.framing);
+  } catch (error) {
+    // The frame is broken: the whole message is the one bad record.
+    const record = { message, index: 0, data: message.data };
+    return [serializerFailure(record, routeRecord(record, sink.destination, undefined), toError(error), sink)];
+  }
+  const outcomes: Promise<Settled>[] = [];
+  for (const record of records) {
+    const prepared = prepare(record, sink);
+    if ('kind' in prepared) {
+      outcomes.push(Promise.resolve(prepared));
+      continue;
+    }
+    const { table, entry } = prepared;
+    countSend(table, sink);
+    const { outcome } = await sink.batcher.submit(table, entry, signal);
+    outcomes.push(outcome.then((result) => judged(result, record, table, entry, sink)));
+  }
+  return Promise.all(outcomes);
+}
+
+/** Destination first, so that a refused record is reported against its table; then the entry, or why there is none. */
+function prepare(
+  record: InputRecord,
+  sink: BulkSink,
+): Settled | { readonly table: TableName; readonly entry: RowEntry } {
+  let table: TableName;
+  try {
+    table = routeRecord(record, sink.destination, sink.serializer.resolve);
+  } catch (error) {
+    const { message } = toError(error);
+    return { kind: 'redeliver', reason: 'destination', message: `destination: ${message}` };
+  }
+  try {
+    const entry = sink.serializer.serialize(record, contextOf(record));
+    if (entry === null) {
+      sink.metrics.count('recordsSkipped');
+      return { kind: 'skipped' };
+    }
+    const { length } = entry.mutations;
+    if (length === 0 || length > MAX_MUTATIONS) {
+      throw new RecordError(`entry.mutations: must hold 1 to ${MAX_MUTATIONS} mutations, got ${length}`);
+    }
+    return { table, entry };
+  } catch (error) {
+    return serializerFailure(record, table, toError(error), sink);
+  }
+}
+
+function serializerFailure(record: InputRecord, destination: TableName, error: Error, sink: BulkSink): Settled {
+  // Only our own errors are known to quote nothing of the record; a user's serializer may say anything.
+  const isOurs = error instanceof RecordError;
+  sink.logger.log('DEBUG', 'a record could not be serialized', {
+    messageId: record.message.messageId,
+    recordIndex: record.index,
+    error: isOurs ? describeError(error) : error.name,
+  });
+  return {
+    kind: 'failed',
+    failed: {
+      record,
+      destination,
+      reason: 'serializer',
+      summary: isOurs ? `could not be serialized (${error.message})` : `could not be serialized (${error.name})`,
+      detail: `could not be serialized: ${error.message}`,
+    },
+  };
+}
+
+function judged(
+  outcome: WriteOutcome,
+  record: InputRecord,
+  destination: TableName,
+  entry: RowEntry,
+  sink: BulkSink,
+): Settled {
+  if (outcome.kind === 'applied') {
+    sink.rejections.applied();
+    sink.metrics.record('publishToAppliedLatency', sink.clock.now() - Number(record.message.publishTimeMicros / 1000n));
+  }
+  if (outcome.kind !== 'rejected') return outcome;
+  sink.rejections.rejected(destination, outcome.status);
+  const { code, message } = outcome.status;
+  return {
+    kind: 'failed',
+    failed: {
+      record,
+      destination,
+      entry,
+      reason: 'rejected',
+      summary: `rejected because the mutation is invalid (${code})`,
+      detail: `rejected because the mutation is invalid (${code}): ${message}`,
+    },
+  };
+}
+
+function countSend(table: TableName, { metrics, perDestinationMetrics }: BulkSink): void {
+  if (perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
+}
+
+function countFailures(failed: readonly FailedRecord[], { metrics, perDestinationMetrics }: BulkSink): void {
+  if (failed.length > 0) metrics.count('numRecordsSendErrors', failed.length);
+  if (!perDestinationMetrics) return;
+  for (const { destination } of failed) metrics.count('destination.sendErrors', 1, formatTableName(destination));
+}

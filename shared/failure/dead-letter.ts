@@ -1,0 +1,74 @@
+import { encodeEntry } from '../mapping/entry-wire.ts';
+import { formatTableName } from '../model/table-name.ts';
+import type { FailedRecord } from './failed-record.ts';
+
+/** One message of the dead-letter topic. */
+export interface DeadLetter {
+  readonly data: Buffer;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface DeadLetterOptions {
+  readonly pipeline: string;
+  /** `entry`: the serialized entry; `record`: the record as it was published. A record without an entry is always the record. */
+  readonly payload: 'entry' | 'record';
+}
+
+/** The most a Pub/Sub message may hold, attributes included (10 MB), less room for what the service itself counts. */
+export const MAX_MESSAGE_BYTES = 10_000_000 - 64 * 1024;
+
+const MAX_ATTRIBUTES = 100;
+const MAX_VALUE_BYTES = 1024;
+
+/**
+ * The dead letter of a record. Pure. Its attributes are those of the original message plus `dlq-*`; where Pub/Sub's
+ * limits leave no room, attributes of the original are left out and counted in `dlq-attributes-dropped`.
+ * An entry that would not fit in a message gives way to the record, which arrived in one.
+ */
+export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, now: number): DeadLetter {
+  const { record, reason } = failed;
+  const entryBytes = options.payload === 'entry' && failed.entry ? encodeEntry(failed.entry) : undefined;
+  const isEntry = entryBytes !== undefined && entryBytes.length <= MAX_MESSAGE_BYTES;
+  const own = {
+    'dlq-connector': 'bigtable',
+    'dlq-pipeline': options.pipeline,
+    'dlq-destination': truncateUtf8(formatTableName(failed.destination)),
+    'dlq-reason': reason,
+    'dlq-error': truncateUtf8(failed.detail),
+    'dlq-timestamp': new Date(now).toISOString(),
+    'dlq-payload': isEntry ? 'entry' : 'record',
+    'dlq-original-message-id': record.message.messageId,
+    'dlq-record-index': String(record.index),
+  };
+  const data = isEntry ? entryBytes : record.data;
+  return { data, attributes: withOriginal(own, record.message.attributes, MAX_MESSAGE_BYTES - data.length) };
+}
+
+function withOriginal(
+  own: Record<string, string>,
+  original: Readonly<Record<string, string>>,
+  roomBytes: number,
+): Record<string, string> {
+  // A letter that was published back and failed again describes its last failure, but keeps its first message's id.
+  const firstId = original['dlq-original-message-id'];
+  const kept = Object.entries(original).filter(([name]) => !name.startsWith('dlq-') && !name.startsWith('goog'));
+  const keptBytes = kept.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
+  const room = keptBytes > roomBytes ? 0 : MAX_ATTRIBUTES - Object.keys(own).length - 1;
+  const dropped = kept.length - room;
+  return {
+    ...Object.fromEntries(kept.slice(0, room)),
+    ...own,
+    ...(firstId !== undefined && { 'dlq-original-message-id': firstId }),
+    ...(dropped > 0 && { 'dlq-attributes-dropped': String(dropped) }),
+  };
+}
+
+/** Cuts to 1024 bytes, the most an attribute's value may be, on a character's boundary and with `...` for the rest. */
+export function truncateUtf8(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MAX_VALUE_BYTES) return bytes.toString();
+  let end = MAX_VALUE_BYTES - 3;
+  // 10xxxxxx continues a character: step back to its first byte.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return `${bytes.subarray(0, end).toString()}...`;
+}

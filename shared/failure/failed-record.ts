@@ -1,0 +1,19 @@
+import type { RowEntry } from '../model/mutation.ts';
+import type { InputRecord } from '../model/record.ts';
+import type { TableName } from '../model/table-name.ts';
+
+/**
+ * A record that is itself wrong: its serializer refused it, or Bigtable refused its entry alone. Only these reach a
+ * failure policy. Outages, missing tables, permissions and skips never do.
+ */
+export interface FailedRecord {
+  readonly record: InputRecord;
+  readonly destination: TableName;
+  readonly reason: 'serializer' | 'rejected';
+  /** Absent where the serializer refused the record. */
+  readonly entry?: RowEntry;
+  /** What a log may say: names the rule, never the row. */
+  readonly summary: string;
+  /** What a dead letter may say beside the data itself: the serializer's or the service's own words. */
+  readonly detail: string;
+}

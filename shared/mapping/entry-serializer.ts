@@ -1,0 +1,25 @@
+import { RecordError } from '../base/errors.ts';
+import { entryFromJson } from './entry-json.ts';
+import { decodeEntry } from './entry-wire.ts';
+import type { Serializer } from './serializer.ts';
+
+/** `{`, the start of the JSON form. No proto bytes start with it: it would be the start of a group, which Entry has not. */
+const OPEN_BRACE = 0x7b;
+
+/**
+ * The serializer for records that are entries already: `google.bigtable.v2.MutateRowsRequest.Entry` as proto bytes or
+ * as proto JSON, told apart by their first byte. A dead letter is one, so it can be published back as it is.
+ */
+export const entrySerializer: Serializer = {
+  serialize: ({ data }) => {
+    if (data[0] !== OPEN_BRACE) return decodeEntry(data);
+    let json: unknown;
+    try {
+      json = JSON.parse(data.toString('utf8'));
+    } catch {
+      // The parser's own message quotes the record.
+      throw new RecordError('entry: starts as JSON and is not JSON');
+    }
+    return entryFromJson(json);
+  },
+};

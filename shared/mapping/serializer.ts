@@ -1,0 +1,39 @@
+import type { RowEntry } from '../model/mutation.ts';
+import type { InputRecord } from '../model/record.ts';
+import type { TableName } from '../model/table-name.ts';
+
+/** What a serializer may know beside the record. */
+export interface SerializerContext {
+  /**
+   * The message's publish time floored to milliseconds, in microseconds: the cell timestamp to take when the record
+   * carries none. It is the same at every redelivery, so a replay overwrites instead of adding a version.
+   */
+  readonly publishTimeMicros: bigint;
+}
+
+/**
+ * Turns a record into the entry of its row. Called once per record and delivery, and possibly for several records at
+ * once: it must keep no state between calls that a record could see.
+ *
+ * - Returning `null` skips the record: it is written nowhere and is not a failure.
+ * - Throwing is a failure of this record; the pipeline's failure policy decides what becomes of it.
+ */
+export type Serialize = (record: InputRecord, context: SerializerContext) => RowEntry | null;
+
+/** A serializer with what may come with it. The default export of a user's module, or just its `serialize`. */
+export interface Serializer {
+  readonly serialize: Serialize;
+  /**
+   * Names the record's table: `project.instance.table`, or a bare table id of the pipeline's instance. Undefined
+   * leaves it to the configuration. Runs before `serialize`, so that a refused record is reported against its table;
+   * must be cheap, deterministic, and of a range that you could state.
+   */
+  readonly resolve?: (record: InputRecord) => TableName | string | undefined;
+  /** Called once, before the first record, with the `options` of the configuration. A rejection fails the start. */
+  readonly open?: (options: unknown) => void | Promise<void>;
+}
+
+/** The time every cell of a record takes when nothing else is said. See {@link SerializerContext}. */
+export const contextOf = (record: InputRecord): SerializerContext => ({
+  publishTimeMicros: record.message.publishTimeMicros - (record.message.publishTimeMicros % 1000n),
+});
