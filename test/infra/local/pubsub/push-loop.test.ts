@@ -21,7 +21,7 @@ test.each([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])(
   async (step) => {
     const endpoint = await startPushEndpoint((_push, index) => (index === 0 ? 500 : 204));
     let shift = 0;
-    const clock = { now: () => Date.now() + (shift += step), after: systemClock.after.bind(systemClock) };
+    const clock = { ...systemClock, now: () => Date.now() + (shift += step) };
     let attempts = 0;
     let isWanted = true;
     const loop: PushLoop = new PushLoop(
