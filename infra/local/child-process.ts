@@ -35,6 +35,9 @@ export interface Child {
   kill(): Promise<ChildExit>;
 }
 
+/** `SIGKILL` or `code 1`: how a process ended, in words. */
+export const describeExit = ({ code, signal }: ChildExit): string => signal ?? `code ${code ?? 'unknown'}`;
+
 /** A child could not be started, or ended before it was ready. */
 export class ChildProcessError extends Error {
   override readonly name = 'ChildProcessError';
@@ -134,7 +137,7 @@ export async function untilChildAnswers(
   limitMillis: number,
 ): Promise<void> {
   const waiting = new AbortController();
-  const exitedFirst = child.exited.then(({ code, signal }) => `ended with ${signal ?? `code ${code ?? '?'}`}`);
+  const exitedFirst = child.exited.then((exit) => `ended with ${describeExit(exit)}`);
   const outOfTime = sleep(systemClock, limitMillis, waiting.signal).then(
     () => `was not ready after ${limitMillis} ms`,
     () => 'was ready',

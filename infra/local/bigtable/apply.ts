@@ -1,7 +1,7 @@
 import type { Mutation, Mutation_AddToCell, Mutation_MergeToCell, Value } from '../proto/google/bigtable/v2/data.ts';
 import { addInput, mergeState, type AggregateOperand } from './aggregates.ts';
 import { sweepColumn } from './gc.ts';
-import { deleteCells, deleteFamily, findCell, latin1, putCell, type Row } from './row.ts';
+import { columnRun, deleteCells, deleteFamily, findCell, latin1, putCell, type Cell, type Row } from './row.ts';
 import type { Families } from './validate.ts';
 
 /** How a list of mutations meets a row. */
@@ -22,14 +22,8 @@ export function applyMutations(row: Row, mutations: readonly Mutation[], context
     switch (mutation?.$case) {
       case 'setCell': {
         const { familyName, columnQualifier, timestampMicros, value } = mutation.value;
-        put(
-          row,
-          familyName,
-          latin1(columnQualifier),
-          timestampMicros === -1n ? serverTime(context) : timestampMicros,
-          value,
-          context,
-        );
+        const micros = timestampMicros === -1n ? serverTime(context) : timestampMicros;
+        put(row, { family: familyName, qualifier: latin1(columnQualifier), timestampMicros: micros, value }, context);
         break;
       }
       case 'addToCell':
@@ -51,7 +45,7 @@ export function applyMutations(row: Row, mutations: readonly Mutation[], context
         deleteFamily(row, mutation.value.familyName);
         break;
       case 'deleteFromRow':
-        row.columns = [];
+        row.cells = [];
         break;
       case undefined:
         break;
@@ -76,7 +70,7 @@ function applyAggregate(
     operation === 'addToCell' || typeof operand === 'bigint'
       ? addInput(aggregate, state, operand)
       : mergeState(aggregate, state, operand);
-  put(row, familyName, qualifier, micros, value, context);
+  put(row, { family: familyName, qualifier, timestampMicros: micros, value }, context);
 }
 
 function operandOf(input: Value | undefined): AggregateOperand {
@@ -85,16 +79,10 @@ function operandOf(input: Value | undefined): AggregateOperand {
   return Buffer.from(kind?.$case === 'stringValue' ? kind.value : '');
 }
 
-function put(
-  row: Row,
-  family: string,
-  qualifier: string,
-  timestampMicros: bigint,
-  value: Buffer,
-  { families, nowMicros }: ApplyContext,
-): void {
-  const column = putCell(row, family, qualifier, { timestampMicros, value });
-  if (column.cells.length > 1) sweepColumn(column, families.get(family)?.gcRule, nowMicros);
+function put(row: Row, cell: Cell, { families, nowMicros }: ApplyContext): void {
+  putCell(row, cell);
+  const rule = families.get(cell.family)?.gcRule;
+  if (rule && row.cells.length > 1) sweepColumn(row, columnRun(row, cell.family, cell.qualifier), rule, nowMicros);
 }
 
 /** The service's clock cut to milliseconds, the granularity of tables. */

@@ -24,7 +24,7 @@ export function rowChunks(key: string, cells: readonly ReadCell[]): ReadRowsResp
       familyName: isNewFamily ? cell.family : undefined,
       qualifier: isNewQualifier ? bytesOf(cell.qualifier) : undefined,
       timestampMicros: cell.timestampMicros,
-      labels: [...cell.labels],
+      labels: cell.labels ? [...cell.labels] : [],
       ...piece(cell.value, 0),
       rowStatus: undefined,
     });

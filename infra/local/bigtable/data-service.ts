@@ -1,22 +1,49 @@
-import type { BigtableServer, MutateRowsResponse } from '../proto/google/bigtable/v2/bigtable.ts';
+import type {
+  BigtableServer,
+  MutateRowsResponse,
+  SampleRowKeysResponse,
+} from '../proto/google/bigtable/v2/bigtable.ts';
 import { refusal, streaming, unary, type CallContext } from './calls.ts';
 import type { Database } from './database.ts';
 import { mutateRows } from './mutate-rows.ts';
 import { announcesRateLimit } from './rate-limit.ts';
+import { readModifyWriteRow } from './read-modify-write.ts';
 import { readRows } from './read-rows.ts';
 import { requireProfile } from './profiles.ts';
+import { sampleRowKeys } from './sample-row-keys.ts';
+import { checkAndMutateRow, mutateRow } from './single-row.ts';
 
 /** The RPCs of `google.bigtable.v2.Bigtable` that are served. grpc-js answers the others with UNIMPLEMENTED. */
-export type DataService = Pick<BigtableServer, 'mutateRows' | 'readRows' | 'pingAndWarm'>;
+export type DataService = Pick<
+  BigtableServer,
+  'readRows' | 'sampleRowKeys' | 'mutateRow' | 'mutateRows' | 'checkAndMutateRow' | 'readModifyWriteRow' | 'pingAndWarm'
+>;
 
 export function dataService(database: Database, context: CallContext): DataService {
   return {
     readRows: streaming(context, 'ReadRows', (request, effect, stream) => readRows(database, request, effect, stream)),
+    sampleRowKeys: streaming<'SampleRowKeys', SampleRowKeysResponse>(
+      context,
+      'SampleRowKeys',
+      async (request, _effect, stream) => {
+        for (const sample of sampleRowKeys(database, request)) await stream.send(sample);
+      },
+    ),
+    mutateRow: unary(context, 'MutateRow', (request) => {
+      mutateRow(database, request);
+      return {};
+    }),
     mutateRows: streaming<'MutateRows', MutateRowsResponse>(context, 'MutateRows', async (request, effect, stream) => {
       const { messages, end } = mutateRows(database, request, effect, announcesRateLimit(stream.metadata));
       for (const message of messages) await stream.send(message);
       if (end) throw refusal(end);
     }),
+    checkAndMutateRow: unary(context, 'CheckAndMutateRow', (request) => ({
+      predicateMatched: checkAndMutateRow(database, request),
+    })),
+    readModifyWriteRow: unary(context, 'ReadModifyWriteRow', (request) => ({
+      row: readModifyWriteRow(database, request),
+    })),
     pingAndWarm: unary(context, 'PingAndWarm', ({ appProfileId }) => {
       requireProfile(database.profiles, appProfileId);
       return {};

@@ -1,9 +1,10 @@
 import type { Random } from '../../../shared/base/ids.ts';
 import { GrpcError } from '../grpc.ts';
 import { RowFilter, type RowFilter_Condition } from '../proto/google/bigtable/v2/data.ts';
-import { compareCells, type ReadCell } from './cells.ts';
+import type { ReadCell } from './cells.ts';
 import { columnRange, pattern, timestampRange, valueRange, type CellTest } from './cell-tests.ts';
 import type { Limits } from './limits.ts';
+import { compareCells } from './row.ts';
 import type { Families } from './validate.ts';
 
 /**
@@ -174,7 +175,7 @@ const perColumn =
 function label(text: string): Stage {
   if (!/^[a-z0-9-]{1,15}$/.test(text))
     throw invalid(`apply_label_transformer must match [a-z0-9\\-]{1,15}, but is '${text}'`);
-  return (_rowKey, cells) => cells.map((cell) => ({ ...cell, labels: [...cell.labels, text] }));
+  return (_rowKey, cells) => cells.map((cell) => ({ ...cell, labels: [...(cell.labels ?? []), text] }));
 }
 
 function several(kind: 'chain' | 'interleave', filters: readonly RowFilter[], compiler: Compiler): Stage[] {

@@ -1,4 +1,4 @@
-import type { Cell, Column, Row } from './row.ts';
+import type { Cell, Row, Run } from './row.ts';
 
 /**
  * Garbage collection rules. The service deletes at its leisure; here a condemned cell is gone from every read at once,
@@ -29,26 +29,31 @@ export function isCondemned(rule: GcRule, cell: Cell, position: number, nowMicro
   }
 }
 
-/** The cells of the column that its rule leaves, newest first. The same array when it leaves all. */
-export function liveCells(column: Column, rule: GcRule | undefined, nowMicros: bigint): readonly Cell[] {
-  if (!rule) return column.cells;
-  const isLive = (cell: Cell, position: number): boolean => !isCondemned(rule, cell, position, nowMicros);
-  return column.cells.every(isLive) ? column.cells : column.cells.filter(isLive);
+/**
+ * The cells of the row that the rules leave, in order: what a reader sees. The row's own list when they leave all, so
+ * it must be used before the row changes.
+ */
+export function liveCells({ cells }: Row, ruleOf: RuleOf, nowMicros: bigint): readonly Cell[] {
+  let rule: GcRule | undefined;
+  let version = 0;
+  const isLive = (cell: Cell, at: number): boolean => {
+    const before = cells[at - 1];
+    if (before?.family !== cell.family) rule = ruleOf(cell.family);
+    version = before?.family === cell.family && before.qualifier === cell.qualifier ? version + 1 : 0;
+    return !rule || !isCondemned(rule, cell, version, nowMicros);
+  };
+  const firstDead = cells.findIndex((cell, at) => !isLive(cell, at));
+  if (firstDead < 0) return cells;
+  return cells.filter(isLive);
 }
-
-/** Whether a reader sees any cell of the row. */
-export const isLiveRow = (row: Row, ruleOf: RuleOf, nowMicros: bigint): boolean =>
-  row.columns.some((column) => liveCells(column, ruleOf(column.family), nowMicros).length > 0);
 
 /**
  * Frees the memory of condemned cells of a column that was just written. It looks only when the number of versions is
  * a power of two: a column whose rule keeps many versions is then scanned once per doubling, not once per write.
- * At least one cell stays, so that a column never is without cells; reads leave it out all the same.
  */
-export function sweepColumn(column: Column, rule: GcRule | undefined, nowMicros: bigint): void {
-  const { cells } = column;
-  if (!rule || cells.length < 2 || (cells.length & (cells.length - 1)) !== 0) return;
-  const live = liveCells(column, rule, nowMicros);
-  if (live.length === cells.length) return;
-  column.cells = live.length > 0 ? [...live] : cells.slice(0, 1);
+export function sweepColumn(row: Row, { start, end }: Run, rule: GcRule, nowMicros: bigint): void {
+  const versions = end - start;
+  if (versions < 2 || (versions & (versions - 1)) !== 0) return;
+  const live = row.cells.slice(start, end).filter((cell, version) => !isCondemned(rule, cell, version, nowMicros));
+  if (live.length < versions) row.cells = [...row.cells.slice(0, start), ...live, ...row.cells.slice(end)];
 }

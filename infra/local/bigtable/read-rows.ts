@@ -7,11 +7,11 @@ import type {
 } from '../proto/google/bigtable/v2/bigtable.ts';
 import type { StreamContext } from './calls.ts';
 import { refusal } from './calls.ts';
-import { readCells } from './cells.ts';
 import { chunkBytes, rowChunks } from './chunks.ts';
 import { nowMicros, type Database } from './database.ts';
 import type { EffectOf } from './faults.ts';
 import { compileFilter } from './filters.ts';
+import { liveCells } from './gc.ts';
 import { requireProfile } from './profiles.ts';
 import { keyRanges, rowsIn } from './row-ranges.ts';
 
@@ -48,7 +48,7 @@ export async function readRows(
       await nextTurn();
       signal.throwIfAborted();
     }
-    const cells = filter(row.key, readCells(row, table.gcRuleOf, nowMicros(database)));
+    const cells = filter(row.key, liveCells(row, table.gcRuleOf, nowMicros(database)));
     if (cells.length === 0) continue;
     await message.add(rowChunks(row.key, cells));
     sent += 1n;
@@ -60,7 +60,7 @@ export async function readRows(
 
 /** Gathers the chunks of rows into messages. A row may span messages; a message may hold many rows. */
 function startMessage(send: StreamContext<ReadRowsResponse>['send']): {
-  add(chunks: readonly ReadRowsResponse_CellChunk[]): Promise<void> | undefined;
+  add(added: readonly ReadRowsResponse_CellChunk[]): Promise<void>;
   flush(): Promise<void>;
 } {
   let chunks: ReadRowsResponse_CellChunk[] = [];
@@ -72,15 +72,12 @@ function startMessage(send: StreamContext<ReadRowsResponse>['send']): {
     bytes = 0;
     await send(message);
   };
-  const addLong = async (added: readonly ReadRowsResponse_CellChunk[]): Promise<void> => {
+  const add = async (added: readonly ReadRowsResponse_CellChunk[]): Promise<void> => {
     for (const chunk of added) {
       chunks.push(chunk);
       bytes += chunkBytes(chunk);
       if (bytes >= MESSAGE_BYTES) await flush();
     }
   };
-  return {
-    add: addLong,
-    flush,
-  };
+  return { add, flush };
 }

@@ -78,21 +78,16 @@ function endsLater(left: KeyRange, right: KeyRange): boolean {
   return left.end === right.end ? !left.isEndOpen : left.end > right.end;
 }
 
-/**
- * The rows of the ranges, in order or in reverse. Each step searches the index anew, so rows may come and go between
- * two steps: the reader sees each row as it is when its turn comes, as a scan of the service does.
- */
+/** The rows of the ranges, in order or in reverse: each as it is when its turn comes, like a scan of the service. */
 export function* rowsIn(index: RowIndex, ranges: readonly KeyRange[], isReversed: boolean): Generator<Row> {
-  if (!isReversed) {
-    for (const range of ranges) {
-      let row = index.next(range.start, range.isStartOpen);
-      for (; row && isBeforeEnd(row.key, range); row = index.next(row.key, true)) yield row;
+  for (const range of isReversed ? ranges.toReversed() : ranges) {
+    const { start, isStartOpen, end, isEndOpen } = range;
+    const rows = isReversed ? index.descending(end, isEndOpen) : index.ascending(start, isStartOpen);
+    const isInside = isReversed ? isAfterStart : isBeforeEnd;
+    for (const row of rows) {
+      if (!isInside(row.key, range)) break;
+      yield row;
     }
-    return;
-  }
-  for (const range of ranges.toReversed()) {
-    let row = index.previous(range.end, range.isEndOpen);
-    for (; row && isAfterStart(row.key, range); row = index.previous(row.key, true)) yield row;
   }
 }
 

@@ -1,24 +1,27 @@
 /**
- * One row as the store keeps it. Row keys and qualifiers are latin1 strings (one character per byte): they order as
- * Bigtable orders bytes, compare faster than Buffers and cost half the memory. Pure; no clock, no I/O.
+ * One row as the store keeps it: its cells in one sorted list, so that a column, a family and a range of versions each
+ * are a run of neighbours. Row keys and qualifiers are latin1 strings (one character per byte): they order as Bigtable
+ * orders bytes, compare faster than Buffers and cost half the memory. Pure; no clock, no I/O.
  */
 export interface Row {
   readonly key: string;
-  /** Sorted by family, then by qualifier. No column is without cells. */
-  columns: Column[];
-}
-
-export interface Column {
-  readonly family: string;
-  readonly qualifier: string;
-  /** Newest first; at most one per timestamp. */
+  /** In the service's order: family, qualifier, newest first; at most one per timestamp. */
   cells: Cell[];
 }
 
-/** A version. Immutable: a write replaces the cell, so a reader that holds one keeps what it saw. */
+/** A version of a column. Immutable: a write replaces the cell, so a reader that holds one keeps what it saw. */
 export interface Cell {
+  readonly family: string;
+  /** As latin1. */
+  readonly qualifier: string;
   readonly timestampMicros: bigint;
   readonly value: Buffer;
+}
+
+/** Neighbouring cells of a row: from position `start` up to, not including, `end`. */
+export interface Run {
+  readonly start: number;
+  readonly end: number;
 }
 
 /** A row key or qualifier as the store spells it. */
@@ -39,60 +42,73 @@ export function partitionPoint(length: number, isBefore: (index: number) => bool
   return low;
 }
 
-/** The column, or undefined when the row has no cell in it. */
-export function findColumn(row: Row, family: string, qualifier: string): Column | undefined {
-  const found = row.columns[columnPosition(row, family, qualifier)];
-  return found?.family === family && found.qualifier === qualifier ? found : undefined;
+/** Order of cells in a row and in an answer: negative, zero or positive. */
+export function compareCells(left: Cell, right: Cell): number {
+  return compareColumns(left, right) || compareVersions(left.timestampMicros, right.timestampMicros);
+}
+
+/** The cells of a column. */
+export function columnRun({ cells }: Row, family: string, qualifier: string): Run {
+  const column = { family, qualifier };
+  const start = partitionPoint(cells.length, (at) => compareColumns(cells[at]!, column) < 0);
+  let end = start;
+  // Most columns have few versions: walking to their end is cheaper than searching for it.
+  while (end < cells.length && compareColumns(cells[end]!, column) === 0) end += 1;
+  return { start, end };
 }
 
 /** The version with exactly this timestamp. */
 export function findCell(row: Row, family: string, qualifier: string, timestampMicros: bigint): Cell | undefined {
-  const cells = findColumn(row, family, qualifier)?.cells ?? [];
-  const found = cells[versionPosition(cells, timestampMicros)];
-  return found?.timestampMicros === timestampMicros ? found : undefined;
+  const wanted = { family, qualifier, timestampMicros, value: NOTHING };
+  const found = row.cells[position(row, wanted)];
+  return found && compareCells(found, wanted) === 0 ? found : undefined;
 }
 
-/** Puts a cell into the row, in place of the one with the same timestamp if there is one. Returns its column. */
-export function putCell(row: Row, family: string, qualifier: string, cell: Cell): Column {
-  const position = columnPosition(row, family, qualifier);
-  const found = row.columns[position];
-  if (found?.family !== family || found.qualifier !== qualifier) {
-    const made: Column = { family, qualifier, cells: [cell] };
-    row.columns.splice(position, 0, made);
-    return made;
+/** Puts a cell into the row, in place of the one with the same column and timestamp if there is one. */
+export function putCell(row: Row, cell: Cell): void {
+  const { cells } = row;
+  if (cells.length === 0) {
+    row.cells = [cell];
+    return;
   }
-  const { cells } = found;
-  const at = versionPosition(cells, cell.timestampMicros);
-  const replaced = cells[at]?.timestampMicros === cell.timestampMicros ? 1 : 0;
-  cells.splice(at, replaced, cell);
-  return found;
+  const at = position(row, cell);
+  const found = cells[at];
+  if (!found) cells.push(cell);
+  else if (compareCells(found, cell) === 0) cells[at] = cell;
+  else cells.splice(at, 0, cell);
 }
 
 /** Deletes the column's versions in [start, end); an `endMicros` of 0 means no upper bound. */
 export function deleteCells(row: Row, family: string, qualifier: string, startMicros: bigint, endMicros: bigint): void {
-  const position = columnPosition(row, family, qualifier);
-  const found = row.columns[position];
-  if (found?.family !== family || found.qualifier !== qualifier) return;
-  const { cells } = found;
-  const first = endMicros === 0n ? 0 : partitionPoint(cells.length, (at) => cells[at]!.timestampMicros >= endMicros);
-  const afterLast = partitionPoint(cells.length, (at) => cells[at]!.timestampMicros >= startMicros);
-  if (afterLast > first) cells.splice(first, afterLast - first);
-  if (cells.length === 0) row.columns.splice(position, 1);
+  const { cells } = row;
+  const { start, end } = columnRun(row, family, qualifier);
+  const timestamp = (at: number): bigint => cells[start + at]!.timestampMicros;
+  const first = endMicros === 0n ? 0 : partitionPoint(end - start, (at) => timestamp(at) >= endMicros);
+  const afterLast = partitionPoint(end - start, (at) => timestamp(at) >= startMicros);
+  if (afterLast > first) cells.splice(start + first, afterLast - first);
 }
 
 /** Deletes every cell of one family. */
-export function deleteFamily(row: Row, family: string): void {
-  const first = partitionPoint(row.columns.length, (at) => row.columns[at]!.family < family);
-  const afterLast = partitionPoint(row.columns.length, (at) => row.columns[at]!.family <= family);
-  row.columns.splice(first, afterLast - first);
+export function deleteFamily({ cells }: Row, family: string): void {
+  const start = partitionPoint(cells.length, (at) => cells[at]!.family < family);
+  const end = partitionPoint(cells.length, (at) => cells[at]!.family <= family);
+  cells.splice(start, end - start);
 }
 
-/** Where the version with this timestamp is or belongs: versions run from the newest to the oldest. */
-const versionPosition = (cells: readonly Cell[], timestampMicros: bigint): number =>
-  partitionPoint(cells.length, (at) => cells[at]!.timestampMicros > timestampMicros);
+const NOTHING = Buffer.alloc(0);
 
-const columnPosition = ({ columns }: Row, family: string, qualifier: string): number =>
-  partitionPoint(columns.length, (at) => {
-    const column = columns[at]!;
-    return column.family < family || (column.family === family && column.qualifier < qualifier);
-  });
+/** Where the cell is or belongs. */
+const position = ({ cells }: Row, cell: Cell): number =>
+  partitionPoint(cells.length, (at) => compareCells(cells[at]!, cell) < 0);
+
+function compareColumns(left: Pick<Cell, 'family' | 'qualifier'>, right: Pick<Cell, 'family' | 'qualifier'>): number {
+  if (left.family !== right.family) return left.family < right.family ? -1 : 1;
+  if (left.qualifier !== right.qualifier) return left.qualifier < right.qualifier ? -1 : 1;
+  return 0;
+}
+
+/** Newer versions come first. */
+function compareVersions(left: bigint, right: bigint): number {
+  if (left === right) return 0;
+  return left > right ? -1 : 1;
+}

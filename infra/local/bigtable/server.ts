@@ -3,7 +3,6 @@ import { systemRandom, type Random } from '../../../shared/base/ids.ts';
 import { describeError, type Logger } from '../../../shared/base/logging.ts';
 import { serveGrpc } from '../grpc.ts';
 import { BigtableTableAdminService } from '../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import { BigtableService } from '../proto/google/bigtable/v2/bigtable.ts';
 import { adminService } from './admin-service.ts';
 import type { CallContext } from './calls.ts';
 import { dataService } from './data-service.ts';
@@ -12,6 +11,7 @@ import { Faults } from './faults.ts';
 import { SERVICE_LIMITS, type Limits } from './limits.ts';
 import type { Profiles } from './profiles.ts';
 import type { RpcMethod } from './rpc-methods.ts';
+import { BulkBigtableService } from './serializers.ts';
 import { TableStore } from './table-store.ts';
 
 export interface LocalBigtableOptions {
@@ -80,7 +80,7 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
   };
   const endpoint = await serveGrpc(
     [
-      { definition: BigtableService, implementation: { ...dataService(database, context) } },
+      { definition: BulkBigtableService, implementation: { ...dataService(database, context) } },
       { definition: BigtableTableAdminService, implementation: { ...adminService(database, context) } },
     ],
     options.port,

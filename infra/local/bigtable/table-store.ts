@@ -41,15 +41,18 @@ export class StoredTable {
     const isReplay = idempotency !== undefined && this.#replays.seenBefore(key, idempotency.token, nowMicros);
     const row = this.rows.getOrInsert(key);
     applyMutations(row, mutations, { families: this.families, nowMicros, isReplay });
-    if (row.columns.length === 0) this.rows.delete(key);
+    if (row.cells.length === 0) this.rows.delete(key);
   }
 
   /** Deletes every row whose key starts with the prefix. */
   dropPrefix(prefix: Buffer): void {
     const start = latin1(prefix);
-    for (let row = this.rows.next(start, false); row?.key.startsWith(start); row = this.rows.next(start, false)) {
-      this.rows.delete(row.key);
+    const doomed: string[] = [];
+    for (const { key } of this.rows.ascending(start, false)) {
+      if (!key.startsWith(start)) break;
+      doomed.push(key);
     }
+    for (const key of doomed) this.rows.delete(key);
   }
 
   /** Replaces the schema; the cells of families that are no longer there are deleted. */
@@ -59,8 +62,8 @@ export class StoredTable {
     if (!dropped) return;
     const emptied: Row[] = [];
     for (const row of this.rows) {
-      row.columns = row.columns.filter(({ family }) => families.has(family));
-      if (row.columns.length === 0) emptied.push(row);
+      row.cells = row.cells.filter(({ family }) => families.has(family));
+      if (row.cells.length === 0) emptied.push(row);
     }
     for (const row of emptied) this.rows.delete(row.key);
   }
@@ -72,6 +75,8 @@ export class TableStore {
 
   /** The table, or NOT_FOUND in the words that the service has for a missing table. */
   require(name: string): StoredTable {
+    if (name === '')
+      throw new GrpcError('INVALID_ARGUMENT', 'table_name is not set; views of tables are not served here');
     const table = this.#tables.get(name);
     if (!table) throw new GrpcError('NOT_FOUND', `Table not found: ${name}`);
     return table;

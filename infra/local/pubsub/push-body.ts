@@ -22,10 +22,8 @@ export function pushRequest(
   showAttempt: boolean,
 ): PushRequest {
   if (format === 'wrapped') {
-    return {
-      body: Buffer.from(JSON.stringify(wrappedBody(delivery, subscription, showAttempt))),
-      headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT },
-    };
+    const publishTime = rfc3339OfMicros(delivery.message.publishMicros);
+    return wrappedRequest({ ...delivery.message.wire, publishTime }, subscription, showAttempt ? delivery.attempt : 0);
   }
   const { wire } = delivery.message;
   const metadata = format === 'unwrapped-with-metadata' ? metadataHeaders(delivery, subscription) : {};
@@ -47,10 +45,21 @@ export interface WrappedPushBody {
   readonly deliveryAttempt?: number;
 }
 
-function wrappedBody({ message, attempt }: Delivery, subscription: string, showAttempt: boolean): WrappedPushBody {
-  const { data, messageId, attributes, orderingKey } = message.wire;
-  const publishTime = rfc3339OfMicros(message.publishMicros);
-  return {
+/** A message as a push shows it. */
+export interface PushedMessage {
+  readonly data: Buffer;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly messageId: string;
+  /** RFC 3339. */
+  readonly publishTime: string;
+  /** Empty for none. */
+  readonly orderingKey: string;
+}
+
+/** A push with the wrapped body. @param deliveryAttempt from 1; 0 leaves it out. */
+export function wrappedRequest(message: PushedMessage, subscription: string, deliveryAttempt: number): PushRequest {
+  const { data, attributes, messageId, publishTime, orderingKey } = message;
+  const body: WrappedPushBody = {
     message: {
       data: data.toString('base64'),
       messageId,
@@ -61,7 +70,11 @@ function wrappedBody({ message, attempt }: Delivery, subscription: string, showA
       ...(orderingKey && { orderingKey }),
     },
     subscription,
-    ...(showAttempt && { deliveryAttempt: attempt }),
+    ...(deliveryAttempt > 0 && { deliveryAttempt }),
+  };
+  return {
+    body: Buffer.from(JSON.stringify(body)),
+    headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT },
   };
 }
 

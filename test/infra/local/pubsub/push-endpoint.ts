@@ -28,7 +28,7 @@ export type PushHandler = (
 ) => number | Promise<number> | undefined;
 
 /** A push endpoint that records what it gets. Answers 204 unless the handler says otherwise; undefined leaves it open. */
-export async function startPushEndpoint(handle: PushHandler = () => 204): Promise<PushEndpoint> {
+export async function startPushEndpoint(handle: PushHandler = () => 204, onPort = 0): Promise<PushEndpoint> {
   const pushes: ReceivedPush[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -44,7 +44,7 @@ export async function startPushEndpoint(handle: PushHandler = () => 204): Promis
       );
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(onPort, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/push`,

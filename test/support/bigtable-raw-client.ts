@@ -3,17 +3,17 @@ import { credentials, Metadata, type ClientReadableStream, type ServiceError } f
 import {
   BigtableTableAdminClient,
   type CreateTableRequest,
-} from '../../../../infra/local/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import { Table, type ColumnFamily } from '../../../../infra/local/proto/google/bigtable/admin/v2/table.ts';
+} from '../../infra/local/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { Table, type ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
 import {
   BigtableClient,
   type MutateRowsRequest_Entry,
   type MutateRowsResponse,
   type ReadRowsRequest,
   type ReadRowsResponse,
-} from '../../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
-import type { Mutation, RowFilter } from '../../../../infra/local/proto/google/bigtable/v2/data.ts';
-import { statusName } from '../../../../shared/model/status.ts';
+} from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import type { Mutation, RowFilter } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import { statusName } from '../../shared/model/status.ts';
 
 export const INSTANCE = 'projects/p/instances/i';
 

@@ -1,0 +1,42 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { interruptSignal } from '../interrupt.ts';
+import { FLIGHTS } from './flights.ts';
+import { runDemo, type DemoOptions } from './run.ts';
+
+/** The program behind `npm run demo`: exit code 0 only if every count is as it must be. */
+
+const DEFAULT_FLIGHTS = 60_000;
+const FEWEST_FLIGHTS = 1000;
+/** The longest run; the last state on the screen then says what was missing. */
+const LIMIT_MILLIS = 180_000;
+
+function flightCount(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= FEWEST_FLIGHTS && value <= FLIGHTS) return value;
+  throw new InvalidArgumentError(`It is a whole number from ${FEWEST_FLIGHTS} to ${FLIGHTS}.`);
+}
+
+const program = new Command('npm run demo --')
+  .description(
+    'Publishes real flights through Pub/Sub and a real function into Bigtable, all on this machine, and checks the result.',
+  )
+  .option('--flights <count>', 'how many flights take part', flightCount, DEFAULT_FLIGHTS)
+  .option('--source <folder>', 'run the function of this folder, a bundle, instead of that of this repository')
+  .action(async (options: Pick<DemoOptions, 'flights' | 'source'>) => {
+    const limit = AbortSignal.timeout(LIMIT_MILLIS);
+    const isRight = await runDemo({
+      ...options,
+      out: process.stdout,
+      signal: AbortSignal.any([interruptSignal(), limit]),
+    });
+    process.exitCode = isRight ? 0 : 1;
+  });
+
+// The clients would look for Google's metadata server, which is not here.
+process.env.METADATA_SERVER_DETECTION = 'none';
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`the demo did not finish: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

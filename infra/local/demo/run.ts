@@ -1,0 +1,151 @@
+import { sleep, systemClock } from '../../../shared/base/clock.ts';
+import { DeadLetterReader } from './dead-letters.ts';
+import { expectedOutcome, type Expectation } from './expectation.ts';
+import { loadFlights } from './flights.ts';
+import { LatencyProbe, type Latency } from './latency-probe.ts';
+import { planMessages, rowKeyOf, type PlannedMessage } from './plan.ts';
+import { showProgress } from './progress.ts';
+import { publish, type Published } from './publish.ts';
+import { compareTable, countRows } from './read-back.ts';
+import { describeRun, introduce } from './report.ts';
+import { openStage, type Stage } from './stage.ts';
+import { judge, type Observed } from './verdict.ts';
+
+export interface DemoOptions {
+  /** How many flights take part, from the start of the data set. */
+  readonly flights: number;
+  /** Where the function comes from. Default: this repository; else the folder of a bundle. */
+  readonly source?: string;
+  readonly out: NodeJS.WriteStream;
+  readonly signal: AbortSignal;
+}
+
+const TIME_SCALE = 10;
+const STEADY_MESSAGES = 2000;
+const STEADY_PER_SECOND = 200;
+
+/**
+ * The demo: publishes flights in a burst and then at a steady pace, lets the connector write them, reads what it put
+ * aside, repairs what it waits for, and holds the table against what must be in it. True when everything is as it must be.
+ */
+export async function runDemo({ flights, source, out, signal }: DemoOptions): Promise<boolean> {
+  const plan = planMessages(await loadFlights(flights));
+  const expected = expectedOutcome(plan);
+  await using stage = await openStage({ timeScale: TIME_SCALE, source });
+  out.write(introduce(stage, plan, expected));
+  const published: Published = new Map();
+  const progress = showProgress(out, () => describeProgress(stage, published, expected));
+  const deadLetters = new DeadLetterReader(stage.pubsub, stage.pipeline.deadLetters?.subscription ?? '');
+  try {
+    const [burst, steady] = splitPlan(plan);
+    const burstMillis = await publishBurst(stage, burst, published, expected.held, signal);
+    const latency = await publishSteadily(stage, steady, published, signal);
+    await untilOnlyHeldRemain(stage, expected, signal);
+    await deadLetters.until(sum(Object.values(expected.deadLettered)), signal);
+
+    const heldRowsBefore = await countRows(stage.table, expected.heldRows);
+    progress.say(
+      `${expected.held} messages wait for the column family "review"; it is added now, as an operator would`,
+    );
+    await stage.addReviewFamily();
+    await stage.untilBacklogIs(0, signal);
+    await stage.pipeline.function.stop();
+
+    const heldRowsAfter = await countRows(stage.table, expected.heldRows);
+    const table = await compareTable(stage.table, expected.rows);
+    const observed = { ...observe(stage, published, deadLetters), heldRowsBefore, heldRowsAfter, table };
+    const checks = judge(expected, observed);
+    progress.stop();
+    const burstRecords = sum(burst.map(({ copies, records }) => copies * records.length));
+    out.write(describeRun({ stage, checks, observed, burstMillis, burstRecords, latency }));
+    return checks.every(({ isRight }) => isRight);
+  } finally {
+    progress.stop();
+    await deadLetters.stop();
+  }
+}
+
+/** The burst is everything but records that travel alone: of those the first 2,000 are published at a steady pace. */
+function splitPlan(plan: readonly PlannedMessage[]): [burst: PlannedMessage[], steady: PlannedMessage[]] {
+  const isAlone = ({ records }: PlannedMessage): boolean =>
+    records.length === 1 && records[0]?.fate !== 'unknown-family';
+  const steady = plan.filter(isAlone).slice(0, STEADY_MESSAGES);
+  const taken = new Set(steady);
+  return [plan.filter((message) => !taken.has(message)), steady];
+}
+
+/** Publishes as fast as publishes are confirmed; the milliseconds until all but the held ones are acknowledged. */
+async function publishBurst(
+  stage: Stage,
+  burst: readonly PlannedMessage[],
+  published: Published,
+  held: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const startedAt = performance.now();
+  await publish(burst, published, { topic: stage.topic, signal });
+  await stage.untilBacklogIs(held, signal);
+  return performance.now() - startedAt;
+}
+
+/** Publishes one record a message at 200 a second and samples how long a row takes to be readable. */
+async function publishSteadily(
+  stage: Stage,
+  steady: readonly PlannedMessage[],
+  published: Published,
+  signal: AbortSignal,
+): Promise<Latency> {
+  const probe = new LatencyProbe(stage.table, signal);
+  await publish(steady, published, {
+    topic: stage.topic,
+    signal,
+    perSecond: STEADY_PER_SECOND,
+    onSend({ records: [record] }) {
+      if (record?.fate === 'good') probe.watch(rowKeyOf(record.flight));
+    },
+  });
+  return probe.result();
+}
+
+/** Waits until all but the held messages are acknowledged, and each of those was tried and refused. */
+async function untilOnlyHeldRemain(stage: Stage, { held }: Expectation, signal: AbortSignal): Promise<void> {
+  await stage.untilBacklogIs(held, signal);
+  while (stage.counters().nacked < held) await sleep(systemClock, POLL_MILLIS, signal);
+}
+
+const POLL_MILLIS = 20;
+
+/** What the publisher, the subscription, the function and the dead-letter topic have counted, each for itself. */
+function observe(
+  { counters, metrics }: Stage,
+  published: Published,
+  deadLetters: DeadLetterReader,
+): Omit<Observed, 'heldRowsBefore' | 'heldRowsAfter' | 'table'> {
+  const { acked, backlog, delivered } = counters();
+  const redelivered = metrics.byLabel('messagesRedelivered');
+  return {
+    messages: published.size,
+    records: recordsIn(published),
+    delivered,
+    acknowledged: acked,
+    backlog,
+    applied: metrics.total('recordsApplied'),
+    skipped: metrics.total('recordsSkipped'),
+    deadLetters: deadLetters.letters(published),
+    redelivered,
+    otherRedeliveries: sum([...redelivered].map(([reason, count]) => (reason === 'missing-family' ? 0 : count))),
+  };
+}
+
+const recordsIn = (published: Published): number => sum([...published.values()].map(({ records }) => records.length));
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, value) => total + value, 0);
+
+function describeProgress({ counters }: Stage, published: Published, { messages, records }: Expectation): string {
+  const { acked, backlog, outstandingPushes } = counters();
+  const count = (value: number): string => value.toLocaleString('en');
+  return [
+    `published ${count(recordsIn(published))} of ${count(records)} records`,
+    `acknowledged ${count(acked)} of ${count(messages)} messages`,
+    `waiting ${count(backlog)}, in flight ${outstandingPushes}`,
+  ].join(' · ');
+}
