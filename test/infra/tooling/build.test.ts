@@ -12,7 +12,7 @@ import { ensureTables } from '../../../infra/local/table-resources.ts';
 import { unary } from '../../../infra/local/unary.ts';
 import { bundleFunctions } from '../../../infra/tooling/bundle.ts';
 import { ConfigError } from '../../../shared/base/errors.ts';
-import { connect, readRows } from '../local/bigtable/raw-client.ts';
+import { connect, readRows } from '../../support/bigtable-raw-client.ts';
 
 const demoConfig = resolve(import.meta.dirname, '../../../infra/local/demo/connector.yaml');
 
