@@ -45,6 +45,8 @@ export class Batcher {
   readonly #with: BatcherDependencies;
   readonly #admission: Admission;
   readonly #lanes = new Map<string, TableLane>();
+  #lastLane: TableLane | undefined;
+  readonly #waiting = new WeakMap<AbortSignal, Set<WaitingEntry>>();
   readonly #rates: RateLimiter;
   readonly #stall: StallWatch;
   #parked = 0;
@@ -70,7 +72,7 @@ export class Batcher {
   async submit(table: TableName, entry: RowEntry, signal: AbortSignal): Promise<Submitted> {
     const bytes = this.#with.mutateRows.sizeOf(entry);
     try {
-      await this.#admission.admit(bytes, signal);
+      if (signal.aborted || !this.#admission.tryAdmit(bytes)) await this.#admission.admit(bytes, signal);
     } catch (error) {
       return { outcome: Promise.resolve(deadlineOutcome(toError(error), undefined)) };
     }
@@ -79,19 +81,28 @@ export class Batcher {
     this.#with.metrics.count('numBytesSend', bytes);
     return {
       outcome: new Promise((resolve) => {
-        const waiting = new WaitingEntry(entry, bytes, (outcome) => {
-          signal.removeEventListener('abort', onAbort);
-          resolve(outcome);
-        });
-        const onAbort = (): void => {
-          this.#abandon(waiting, toError(signal.reason));
-        };
-        signal.addEventListener('abort', onAbort, { once: true });
+        const waiting = new WaitingEntry(entry, bytes, this.#waitingFor(signal), resolve);
         const lane = this.#laneOf(table);
         lane.queue.add(waiting);
         this.#pumpSoon(lane);
       }),
     };
+  }
+
+  /**
+   * The unsettled entries of one invocation, all abandoned when its signal aborts. One listener for all of them: an
+   * event target compares a new listener with every one it has, which would cost a message of n records n² steps.
+   */
+  #waitingFor(signal: AbortSignal): Set<WaitingEntry> {
+    const known = this.#waiting.get(signal);
+    if (known) return known;
+    const waiting = new Set<WaitingEntry>();
+    this.#waiting.set(signal, waiting);
+    const onAbort = (): void => {
+      for (const entry of waiting) this.#abandon(entry, toError(signal.reason));
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    return waiting;
   }
 
   /** From now on nothing lingers: what is held goes out as fast as it can. */
@@ -101,9 +112,13 @@ export class Batcher {
   }
 
   #laneOf(table: TableName): TableLane {
+    // A fixed destination is one object: its name is not written again for every record.
+    const last = this.#lastLane;
+    if (last?.table === table && this.#lanes.get(last.key) === last) return last;
     const key = formatTableName(table);
     let lane = this.#lanes.get(key);
     if (!lane) this.#lanes.set(key, (lane = new TableLane(key, table)));
+    this.#lastLane = lane;
     return lane;
   }
 

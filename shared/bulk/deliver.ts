@@ -101,6 +101,7 @@ async function takeApart<Entry extends LaneEntry>(write: RowWrite<Entry>, action
 
 /** Leaves out entries that nobody waits for; a write without any left is released unsent. */
 function stillWanted<Entry extends LaneEntry>(write: RowWrite<Entry>, actions: BatchActions<Entry>): boolean {
+  if (!write.parts.some(({ isAbandoned }) => isAbandoned)) return true;
   for (const part of write.parts) if (part.isAbandoned) actions.discard(part);
   write.parts = write.parts.filter(({ isAbandoned }) => !isAbandoned);
   if (write.parts.length > 0) return true;
