@@ -25,13 +25,19 @@ export interface Defaults {
   /** As written, without what has a problem: that is reported once, here, and not again by each pipeline. */
   readonly values: Values;
   readonly problems: readonly ConfigProblem[];
+  /** Whether a pipeline lacks an option only because the defaults have it wrong. */
+  readonly explain: (problem: ConfigProblem, pipeline: string) => boolean;
 }
 
 export function readDefaults(value: unknown): Defaults {
-  if (value === undefined) return { values: {}, problems: [] };
+  if (value === undefined) return { values: {}, problems: [], explain: () => false };
   const { problems } = readSection(defaultsSection, value, ['defaults'], { onlyPresent: true });
   const broken = new Set(problems.map(({ path }) => path));
-  return { values: isSection(value) ? without(value, ['defaults'], broken) : {}, problems };
+  return {
+    values: isSection(value) ? without(value, ['defaults'], broken) : {},
+    problems,
+    explain: ({ path, got }, pipeline) => got === 'nothing' && broken.has(path.replace(pipeline, 'defaults')),
+  };
 }
 
 function without(value: Values, path: readonly string[], broken: ReadonlySet<string>): Values {

@@ -5,7 +5,9 @@
 export function nearestName(written: string, known: readonly string[]): string | undefined {
   const bare = plain(written);
   let best: string | undefined;
-  let bestDistance = 1 + Math.max(1, Math.floor(bare.length / 3));
+  // Two letters swapped are a distance of two, which would make any two short names alike.
+  const allowed = bare.length < 4 ? 1 : Math.max(2, Math.floor(bare.length / 3));
+  let bestDistance = allowed + 1;
   for (const name of known) {
     const distance = editDistance(bare, plain(lastPart(name)));
     if (distance < bestDistance) {

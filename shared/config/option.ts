@@ -157,14 +157,11 @@ export function choice<const Values extends readonly [string, ...string[]]>(
 
 /** A text that passes `problemOf`, which says what is wrong or undefined. */
 export function text(about: string, problemOf: (value: string) => string | undefined, bounds?: string) {
-  return z
-    .string(ruled('must be a text'))
-    .check((context) => {
-      const rule = problemOf(context.value);
-      if (rule !== undefined) context.issues.push({ code: 'custom', message: rule, input: context.value });
-    })
-    .meta({ description: about })
-    .register(optionFacts, { type: 'text', isRequired: true, ...(bounds !== undefined && { bounds }) });
+  const schema = z.string(ruled('must be a text')).check((context) => {
+    const rule = problemOf(context.value);
+    if (rule !== undefined) context.issues.push({ code: 'custom', message: rule, input: context.value });
+  });
+  return declare(schema, about, { type: 'text', isRequired: true, ...(bounds !== undefined && { bounds }) });
 }
 
 /** The same option where it may be left out. */

@@ -86,8 +86,16 @@ function readValue(
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  for (const issue of result.error.issues) problems.push(problem([...path, ...issuePath(issue)], issue.message, value));
+  // The checks of one value all speak of the same rule, so the first says what there is to say.
+  const [issue] = result.error.issues;
+  problems.push(problem(path, issue ? ruleOf(issue) : 'is not valid', value));
   return undefined;
+}
+
+/** Of a choice between forms, the rule of the form that was meant, where a value has its type and breaks its rule. */
+function ruleOf(issue: z.core.$ZodIssue): string {
+  const branches = issue.code === 'invalid_union' ? issue.errors : [];
+  return branches.flat().find(({ code }) => code === 'custom')?.message ?? issue.message;
 }
 
 /** Whether nothing but a section will do. */
@@ -98,8 +106,6 @@ function isOnlySection(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodObject;
 }
 
-const issuePath = (issue: z.core.$ZodIssue): Path => issue.path.filter((part) => typeof part !== 'symbol');
-
 /** The section that a schema holds, beneath "optional" and defaults; of several, the one that shares a key with the value. */
 function sectionOf(schema: z.core.$ZodType, value: Readonly<Record<string, unknown>>): z.ZodObject | undefined {
   if (schema instanceof z.ZodObject) return schema;
@@ -109,10 +115,13 @@ function sectionOf(schema: z.core.$ZodType, value: Readonly<Record<string, unkno
   return sections.find(({ shape }) => Object.keys(shape).some((key) => Object.hasOwn(value, key))) ?? sections[0];
 }
 
+/** The section that an option is, or the first that it may be. */
+export const nestedSection = (schema: z.core.$ZodType): z.ZodObject | undefined => sectionOf(schema, {});
+
 /** The names of a section's options, and of those one level below: an option is often written one level too high. */
 function knownNames(section: z.ZodObject): string[] {
   return Object.entries<z.core.$ZodType>(section.shape).flatMap(([key, schema]) => {
-    const nested = sectionOf(schema, {});
+    const nested = nestedSection(schema);
     return [key, ...(nested ? Object.keys(nested.shape).map((inner) => `${key}.${inner}`) : [])];
   });
 }

@@ -2,7 +2,7 @@ import { ConfigError, type ConfigProblem } from '../base/errors.ts';
 import { inherit, readDefaults } from './defaults.ts';
 import { KINDS, kindOf } from './kinds.ts';
 import { nearestName } from './nearest.ts';
-import { problem } from './problems.ts';
+import { formatPath, problem } from './problems.ts';
 import { SECTION_RULE, isSection } from './read.ts';
 import { RESOLVED_VERSION, type ResolvedConfig, type ResolvedPipeline } from './resolved.ts';
 
@@ -54,7 +54,7 @@ export function resolveConfig(document: unknown, source: string): Resolved {
       continue;
     }
     const resolution = kind.resolve(name, inherit(defaults.values, own, kind), path);
-    problems.push(...resolution.problems);
+    problems.push(...resolution.problems.filter((each) => !defaults.explain(each, formatPath(path))));
     warnings.push(...resolution.warnings);
     if (resolution.pipeline) pipelines[name] = resolution.pipeline;
   }

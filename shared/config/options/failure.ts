@@ -10,7 +10,7 @@ export const deadLetterSection = z.strictObject({
     'topics',
   ),
   payload: choice(
-    'What a dead letter carries: the serialized row entry, which can be published back as it is, or the record as it was published. A record that the serializer refused has no entry; its data is then empty.',
+    'What a dead letter carries: the serialized row entry, which can be published back as it is, or the record as it was published. A record that has no entry, because the serializer refused it, or whose entry does not fit in a message is carried as it was published.',
     ['entry', 'record'],
     'entry',
   ),

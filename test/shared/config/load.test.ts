@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../../shared/base/errors.ts';
 import { loadConfig, loadPipeline } from '../../../shared/config/load.ts';
@@ -109,4 +111,21 @@ test('aliases that expand without bound are refused', async () => {
   const level = (name: string, of: string): string => `${name}: &${name} [${Array(10).fill(`*${of}`).join(', ')}]\n`;
   const bomb = `a: &a [x, x]\n${level('b', 'a')}${level('c', 'b')}${level('d', 'c')}${level('e', 'd')}`;
   expect(await messageOf(load({ CONNECTOR_CONFIG: bomb }))).toContain('expand to a bounded size');
+});
+
+test('a resolved document loads neither zod nor yaml, and any other document both', async () => {
+  const importsFor = async (text: string): Promise<string[]> => {
+    const script = `
+      import { registerHooks } from 'node:module';
+      const seen = [];
+      registerHooks({ resolve: (name, context, next) => (seen.push(name), next(name, context)) });
+      const { loadPipeline } = await import(${JSON.stringify(new URL('../../../shared/config/load.ts', import.meta.url).href)});
+      await loadPipeline({ CONNECTOR_CONFIG: ${JSON.stringify(text)} });
+      console.log(JSON.stringify(seen.filter((name) => name === 'zod' || name === 'yaml')));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+    return [...new Set(JSON.parse(stdout) as string[])].toSorted();
+  };
+  const { config } = await loadConfig({ CONNECTOR_CONFIG: ONE }, disk({}));
+  expect(await importsFor(JSON.stringify(config))).toEqual([]);
+  expect(await importsFor(ONE)).toEqual(['yaml', 'zod']);
 });

@@ -1,0 +1,38 @@
+import { qualify, type PubSubCollection } from '../../shared/config/addresses.ts';
+import { loadConfig, loadConfigFile, pipelineNamed, type LoadedConfig } from '../../shared/config/load.ts';
+import type { ResolvedPipeline } from '../../shared/config/resolved.ts';
+import { CommandError } from './errors.ts';
+import type { CliContext } from './ports.ts';
+
+/** The configuration and the addresses that a command works with. */
+
+/** The named file, else what the environment says. */
+export const readConfiguration = (context: CliContext, file: string | undefined): Promise<LoadedConfig> =>
+  file === undefined ? loadConfig(context.env) : loadConfigFile(file);
+
+export function noteWarnings({ terminal }: CliContext, warnings: readonly string[]): void {
+  for (const warning of warnings) terminal.note(`warning: ${warning}`);
+}
+
+/** @throws {CommandError} that lists the pipelines there are. */
+export async function readPipeline(
+  context: CliContext,
+  name: string,
+  file: string | undefined,
+): Promise<ResolvedPipeline> {
+  const { config, source, warnings } = await readConfiguration(context, file);
+  noteWarnings(context, warnings);
+  const pipeline = pipelineNamed(config, name);
+  if (pipeline) return pipeline;
+  const known = Object.keys(config.pipelines).join(', ');
+  throw new CommandError(`${source} has no pipeline ${JSON.stringify(name)} (there is: ${known})`);
+}
+
+/** A full name; a bare id belongs to GOOGLE_CLOUD_PROJECT. @throws {CommandError} where no project is known. */
+export function fullName(context: CliContext, name: string, collection: PubSubCollection): string {
+  const full = qualify(name, collection, context.env.GOOGLE_CLOUD_PROJECT);
+  if (full.includes('/')) return full;
+  throw new CommandError(
+    `${name} is a bare id: set "project" in the configuration, or GOOGLE_CLOUD_PROJECT, or write projects/p/${collection}/${name}`,
+  );
+}

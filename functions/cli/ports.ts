@@ -1,0 +1,63 @@
+import type { Clock } from '../../shared/base/clock.ts';
+
+/** What the commands need of the machine and of Pub/Sub. */
+export interface CliContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly terminal: Terminal;
+  readonly input: InputFiles;
+  readonly pubsub: PubSubPort;
+  readonly clock: Clock;
+  /** Aborts at the first Ctrl-C: commands then finish what is on its way and report. */
+  readonly signal: AbortSignal;
+}
+
+export interface Terminal {
+  /** Results, to standard output, with a line end. */
+  print(text: string): void;
+  /** Everything that is not a result, to standard error, with a line end. */
+  note(text: string): void;
+  /** Replaces the line that shows how far the work is; nothing where nobody watches. */
+  status(line: string): void;
+}
+
+export interface InputFiles {
+  /** Bytes of a file, for a remaining-time estimate. Rejects where it cannot be read. */
+  size(path: string): Promise<number>;
+  read(path: string): AsyncIterable<Buffer>;
+  readonly stdin: AsyncIterable<Buffer>;
+}
+
+export interface OutgoingMessage {
+  readonly data: Buffer;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly orderingKey?: string;
+}
+
+export interface PubSubPort {
+  /** `topic` is a full name. */
+  publisher(topic: string, options: { readonly isOrdered: boolean }): Promise<Publisher>;
+  /** `subscription` is a full name. */
+  puller(subscription: string): Promise<Puller>;
+}
+
+export interface Publisher {
+  /** Resolves when Pub/Sub confirmed the message. */
+  publish(message: OutgoingMessage): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface PulledMessage {
+  readonly ackId: string;
+  readonly messageId: string;
+  readonly data: Buffer;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface Puller {
+  /** Up to `maxMessages`, leased for ten minutes; empty where none came within `waitMillis`. */
+  pull(maxMessages: number, waitMillis: number): Promise<readonly PulledMessage[]>;
+  acknowledge(ackIds: readonly string[]): Promise<void>;
+  /** Ends the leases, so that whoever pulls next gets the messages. */
+  release(ackIds: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}

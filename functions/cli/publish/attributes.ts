@@ -1,0 +1,37 @@
+import { CommandError } from '../errors.ts';
+
+/** Limits of Pub/Sub on attributes (https://cloud.google.com/pubsub/quotas#resource_limits). */
+const MAX_ATTRIBUTES = 100;
+const MAX_KEY_BYTES = 256;
+const MAX_VALUE_BYTES = 1024;
+
+/** Splits `name=value` at the first `=`. @throws {CommandError} where there is none, or no name. */
+export function nameAndValue(text: string, option: string): readonly [name: string, value: string] {
+  const split = text.indexOf('=');
+  if (split < 1) throw new CommandError(`${option}: must be name=value, got ${JSON.stringify(text)}`);
+  return [text.slice(0, split), text.slice(split + 1)];
+}
+
+/**
+ * Reads `--attribute name=value`, given any number of times, and checks what Pub/Sub would refuse: one wrong attribute
+ * would make every message fail.
+ *
+ * @throws {CommandError} naming the attribute and the limit.
+ */
+export function parseAttributes(texts: readonly string[]): Readonly<Record<string, string>> {
+  const attributes = new Map<string, string>();
+  for (const text of texts) {
+    const [name, value] = nameAndValue(text, '--attribute');
+    const refuse = (rule: string): CommandError => new CommandError(`--attribute ${JSON.stringify(name)}: ${rule}`);
+    if (attributes.has(name)) throw refuse('is given twice');
+    if (name.startsWith('goog')) throw refuse('must not start with "goog", which Pub/Sub keeps for itself');
+    if (Buffer.byteLength(name) > MAX_KEY_BYTES) throw refuse(`must have a name of at most ${MAX_KEY_BYTES} bytes`);
+    if (Buffer.byteLength(value) > MAX_VALUE_BYTES)
+      throw refuse(`must have a value of at most ${MAX_VALUE_BYTES} bytes`);
+    attributes.set(name, value);
+  }
+  if (attributes.size > MAX_ATTRIBUTES) {
+    throw new CommandError(`--attribute: a message may have ${MAX_ATTRIBUTES} attributes, got ${attributes.size}`);
+  }
+  return Object.fromEntries(attributes);
+}

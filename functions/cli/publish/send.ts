@@ -1,0 +1,67 @@
+import { toError } from '../../../shared/base/errors.ts';
+import { statusName, type StatusName } from '../../../shared/model/status.ts';
+import type { Pace } from '../pace.ts';
+import type { OutgoingMessage, Publisher } from '../ports.ts';
+import { Window } from '../window.ts';
+import type { Packed } from './pack.ts';
+import { addFailed, addPublished, type Tally } from './tally.ts';
+
+/** At most this much is on its way: it bounds the memory of a command whose topic answers slowly. */
+const MAX_MESSAGES_ON_THEIR_WAY = 4_000;
+const MAX_BYTES_ON_THEIR_WAY = 32 * 1024 * 1024;
+
+/** Answers that the next message would get as well: there is no point in going on. */
+const HOPELESS: ReadonlySet<StatusName> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'UNAUTHENTICATED']);
+
+export interface Sending {
+  readonly publisher: Publisher;
+  readonly pace: Pace;
+  readonly signal: AbortSignal;
+  readonly tally: Tally;
+  readonly onAdvance: () => void;
+}
+
+/**
+ * Publishes messages as they come, no faster than they are confirmed, and keeps account of each. Resolves when every
+ * message that was begun has settled.
+ *
+ * @returns why it stopped before the end of the input, or undefined.
+ */
+export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending): Promise<string | undefined> {
+  const { publisher, pace, signal, tally, onAdvance } = sending;
+  const window = new Window(MAX_MESSAGES_ON_THEIR_WAY, MAX_BYTES_ON_THEIR_WAY);
+  const stop: { reason?: string } = {};
+  try {
+    for await (const packed of messages) {
+      if (packed.message === undefined) {
+        addFailed(tally, 1, { from: packed.at, to: packed.at, reason: packed.problem });
+        continue;
+      }
+      const { message, from, to, records } = packed;
+      await pace.turn(records, signal);
+      await window.start(sizeOf(message), async () => {
+        const failure = await publisher.publish(message).then(() => undefined, toError);
+        if (failure === undefined) {
+          addPublished(tally, records, message.data.length);
+        } else {
+          addFailed(tally, records, { from, to, reason: failure.message });
+          if (isHopeless(failure)) stop.reason ??= failure.message;
+        }
+        onAdvance();
+      });
+      if (stop.reason !== undefined || signal.aborted) break;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await window.drain();
+  }
+  return stop.reason ?? (signal.aborted ? 'interrupted' : undefined);
+}
+
+const isHopeless = (error: Error): boolean =>
+  'code' in error && typeof error.code === 'number' && HOPELESS.has(statusName(error.code));
+
+const sizeOf = ({ data, attributes, orderingKey = '' }: OutgoingMessage): number =>
+  Object.entries(attributes).reduce((sum, [name, value]) => sum + name.length + value.length, data.length) +
+  orderingKey.length;

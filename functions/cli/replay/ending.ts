@@ -1,0 +1,20 @@
+import { MAX_HELD, type ReadOutcome } from './read.ts';
+
+/** Why a replay ended, and what it left out, for the last line of its report. */
+export function endingText({ ended, skipped }: ReadOutcome): string {
+  const left = skipped === 0 ? '' : `; ${skipped} left out (of other pipelines, or not as asked for)`;
+  switch (ended) {
+    case 'empty':
+      return left;
+    case 'max':
+      return `${left}; there may be more (--max)`;
+    case 'held':
+      return `${left}; ended because ${MAX_HELD} messages are held at most, there may be more`;
+    case 'hopeless':
+      return `${left}; ended because nothing could be published`;
+    case 'interrupted':
+      return `${left}; interrupted`;
+    default:
+      return ended satisfies never;
+  }
+}

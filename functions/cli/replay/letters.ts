@@ -1,0 +1,117 @@
+import { nameAndValue } from '../publish/attributes.ts';
+import type { OutgoingMessage, PulledMessage } from '../ports.ts';
+
+/** What a dead letter says of itself in its `dlq-*` attributes. Pure. */
+
+type Attributes = Readonly<Record<string, string>>;
+
+export interface LetterFilter {
+  readonly pipeline: string;
+  /** Every pair must match exactly. */
+  readonly where: readonly (readonly [name: string, value: string])[];
+  /** Leave out letters that hold a row entry. */
+  readonly onlyRecords: boolean;
+}
+
+/** @throws {CommandError} where a condition is not `name=value`. */
+export const parseWhere = (texts: readonly string[]): LetterFilter['where'] =>
+  texts.map((text) => nameAndValue(text, '--where'));
+
+/** A letter of this connector, of this pipeline, with these attributes. A topic may hold others too. */
+export function isWanted({ attributes }: PulledMessage, { pipeline, where, onlyRecords }: LetterFilter): boolean {
+  return (
+    attributes['dlq-connector'] === 'bigtable' &&
+    attributes['dlq-pipeline'] === pipeline &&
+    !(onlyRecords && attributes['dlq-payload'] === 'entry') &&
+    where.every(([name, value]) => Object.hasOwn(attributes, name) && attributes[name] === value)
+  );
+}
+
+/** The attribute that a letter keeps, so that a second failure still names the message it began with. */
+const KEPT = 'dlq-original-message-id';
+
+/**
+ * The message to publish again: the letter's data and the attributes of the original. What describes the failure is
+ * taken off, and so is what Pub/Sub keeps for itself and would refuse.
+ */
+export function republished({ data, attributes }: PulledMessage): OutgoingMessage {
+  const kept = Object.entries(attributes).filter(
+    ([name]) => name === KEPT || !(name.startsWith('dlq-') || name.startsWith('goog')),
+  );
+  return { data, attributes: Object.fromEntries(kept) };
+}
+
+/**
+ * The same for a topic whose framing is json-array: a record that was cut out of an array must stand in one again.
+ * Entries are never framed.
+ */
+export function reframed(message: OutgoingMessage, letter: PulledMessage): OutgoingMessage {
+  if (letter.attributes['dlq-payload'] !== 'record') return message;
+  return { ...message, data: Buffer.concat([Buffer.from('['), message.data, Buffer.from(']')]) };
+}
+
+/** Letters that fail alike, for the table. */
+export interface LetterGroup {
+  readonly reason: string;
+  readonly destination: string;
+  readonly payload: string;
+  count: number;
+  /** ISO 8601, as the letters say. */
+  oldest: string;
+  newest: string;
+}
+
+export interface LetterSummary {
+  readonly groups: Map<string, LetterGroup>;
+  /** Attributes of the first few letters, without their data. */
+  readonly samples: Attributes[];
+  /** Letters of groups that there was no room for. */
+  ungrouped: number;
+}
+
+const MAX_GROUPS = 50;
+const MAX_SAMPLES = 3;
+
+export const createSummary = (): LetterSummary => ({ groups: new Map(), samples: [], ungrouped: 0 });
+
+export function addLetter(summary: LetterSummary, { attributes }: PulledMessage): void {
+  const [reason, destination, payload] = ['dlq-reason', 'dlq-destination', 'dlq-payload'].map(
+    (name) => attributes[name] ?? '-',
+  ) as [string, string, string];
+  const at = attributes['dlq-timestamp'] ?? '-';
+  const key = [reason, destination, payload].join('\n');
+  const group = summary.groups.get(key);
+  if (group) {
+    group.count += 1;
+    if (at < group.oldest) group.oldest = at;
+    if (at > group.newest) group.newest = at;
+  } else if (summary.groups.size < MAX_GROUPS) {
+    summary.groups.set(key, { reason, destination, payload, count: 1, oldest: at, newest: at });
+  } else {
+    summary.ungrouped += 1;
+  }
+  if (summary.samples.length < MAX_SAMPLES) summary.samples.push(attributes);
+}
+
+/** Rows of the table, most letters first, under their headings. */
+export const groupRows = ({ groups }: LetterSummary): string[][] => [
+  ['REASON', 'DESTINATION', 'PAYLOAD', 'LETTERS', 'OLDEST', 'NEWEST'],
+  ...[...groups.values()]
+    .toSorted((left, right) => right.count - left.count)
+    .map(({ reason, destination, payload, count, oldest, newest }) => [
+      reason,
+      destination,
+      payload,
+      String(count),
+      oldest,
+      newest,
+    ]),
+];
+
+export const sampleLines = ({ samples }: LetterSummary): string[] =>
+  samples.flatMap((attributes, index) => [
+    `sample ${index + 1}`,
+    ...Object.entries(attributes)
+      .toSorted(([left], [right]) => (left < right ? -1 : 1))
+      .map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`),
+  ]);

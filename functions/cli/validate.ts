@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import { ConfigError } from '../../shared/base/errors.ts';
+import type { ResolvedConfig, ResolvedDestination, ResolvedPipeline } from '../../shared/config/resolved.ts';
+import { formatTableName } from '../../shared/model/table-name.ts';
+import { noteWarnings, readConfiguration } from './configuration.ts';
+import { EXIT, type ExitCode } from './errors.ts';
+import type { CliContext } from './ports.ts';
+import { textTable } from './text-table.ts';
+
+export interface ValidateOptions {
+  readonly resolved: boolean;
+  readonly json: boolean;
+}
+
+export function addValidate(program: Command, context: CliContext, done: (code: ExitCode) => void): void {
+  program
+    .command('validate')
+    .summary('check a configuration and show its pipelines')
+    .description(
+      'Checks a configuration without a network or credentials. Prints every problem, or a table of the pipelines; ' +
+        'warnings go to standard error. The exit code is 1 where there is a problem.',
+    )
+    .argument(
+      '[file]',
+      'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says, else connector.yaml)',
+    )
+    .option('--resolved', 'print the document that a bundle carries: defaults filled in, units plain, JSON', false)
+    .option('--json', 'print the outcome as JSON: {"ok", "problems", "warnings", "pipelines"}', false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npm run connector -- validate
+  $ npm run --silent connector -- validate connector.yaml --resolved > resolved.json
+
+The resolved document holds the path of a service account key where one is configured. A function takes it by
+CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE like any other, and starts faster with it.`,
+    )
+    .action(async (file: string | undefined, options: ValidateOptions) => {
+      done(await validate(context, file, options));
+    });
+}
+
+export async function validate(
+  context: CliContext,
+  file: string | undefined,
+  options: ValidateOptions,
+): Promise<ExitCode> {
+  if (options.json) return validateAsJson(context, file);
+  const { config, warnings } = await readConfiguration(context, file);
+  noteWarnings(context, warnings);
+  context.terminal.print(options.resolved ? JSON.stringify(config, undefined, 2) : summary(config));
+  return EXIT.ok;
+}
+
+async function validateAsJson(context: CliContext, file: string | undefined): Promise<ExitCode> {
+  const report = (outcome: Readonly<Record<string, unknown>>): void => {
+    context.terminal.print(JSON.stringify(outcome, undefined, 2));
+  };
+  try {
+    const { config, warnings } = await readConfiguration(context, file);
+    const pipelines = Object.entries(config.pipelines).map(([name, { kind }]) => ({ name, kind }));
+    report({ ok: true, problems: [], warnings, pipelines });
+    return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    report({ ok: false, problems: error.problems, warnings: [], pipelines: [] });
+    return EXIT.failed;
+  }
+}
+
+const summary = ({ pipelines }: ResolvedConfig): string =>
+  textTable([
+    ['PIPELINE', 'KIND', 'TOPIC', 'TABLE', 'SERIALIZER', 'FRAMING', 'ON FAILURE'],
+    ...Object.entries(pipelines).map(([name, pipeline]) => row(name, pipeline)),
+  ]);
+
+const row = (name: string, pipeline: ResolvedPipeline): string[] => [
+  name,
+  pipeline.kind,
+  pipeline.source.topic,
+  tableText(pipeline.destination),
+  pipeline.serializer.kind === 'module' ? pipeline.serializer.module : pipeline.serializer.kind,
+  pipeline.framing,
+  pipeline.failure.policy === 'dead-letter'
+    ? `dead-letter to ${pipeline.failure.deadLetter.topic}`
+    : pipeline.failure.policy,
+];
+
+function tableText({ table, attribute }: ResolvedDestination): string {
+  const fixed = table ? [formatTableName(table)] : [];
+  return (
+    [...(attribute === undefined ? [] : [`attribute ${attribute}`]), ...fixed].join(', else ') ||
+    'named by the serializer'
+  );
+}

@@ -1,0 +1,25 @@
+import { format } from 'prettier';
+import { connectorJsonSchema } from '../../../shared/config/json-schema.ts';
+import { metricsPage } from './metrics-page.ts';
+import { optionsPage } from './options-page.ts';
+
+/** A checked-in file that is made of the source, so that the two cannot disagree. */
+export interface GeneratedFile {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly script: 'schema' | 'docs';
+  readonly content: () => Promise<string>;
+}
+
+/** As `npm run format` would leave it. */
+const markdown = (text: string): Promise<string> => format(text, { parser: 'markdown', printWidth: 120 });
+
+export const GENERATED_FILES: readonly GeneratedFile[] = [
+  {
+    path: 'shared/config/connector.schema.json',
+    script: 'schema',
+    content: () => Promise.resolve(`${JSON.stringify(connectorJsonSchema(), undefined, 2)}\n`),
+  },
+  { path: 'shared/docs/options.md', script: 'docs', content: () => markdown(optionsPage()) },
+  { path: 'shared/docs/metrics.md', script: 'docs', content: () => markdown(metricsPage()) },
+];

@@ -1,0 +1,39 @@
+import * as z from 'zod';
+import { defaultsShape } from './defaults.ts';
+import { nestedSection } from './read.ts';
+import { KINDS } from './kinds.ts';
+import { PIPELINE_NAME } from './resolve.ts';
+
+/**
+ * The JSON Schema of `connector.yaml`, for editors: made of the same declarations as the check. It says less than the
+ * check does: bounds of durations and sizes, and rules between options, have no words in JSON Schema.
+ */
+export function connectorJsonSchema(): Readonly<Record<string, unknown>> {
+  const pipelines = Object.entries(KINDS).map(([name, { section }]) =>
+    section.meta({ title: `A pipeline of kind ${name}` }),
+  );
+  const document = z.strictObject({
+    $schema: z.string().optional(),
+    defaults: z
+      .strictObject(defaultsShape)
+      .optional()
+      .meta({ description: 'Options that every pipeline takes which does not set them itself.' }),
+    pipelines: z
+      .record(z.string().regex(PIPELINE_NAME), z.union(pipelines))
+      .meta({ description: 'Pipelines by name: 1 to 40 of a-z, 0-9 and "-", starting with a letter.' }),
+  });
+  const sharedSections = new Set<z.core.$ZodType>(
+    Object.values(defaultsShape).flatMap((each) => nestedSection(each) ?? []),
+  );
+  const schema = z.toJSONSchema(document, {
+    io: 'input',
+    target: 'draft-2020-12',
+    // What a custom check takes cannot be said; whatever JSON holds may stand there.
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      // What is required of a shared section may stand in the defaults, in the pipeline, or half in each.
+      if (sharedSections.has(zodSchema)) delete jsonSchema.required;
+    },
+  });
+  return { ...schema, title: 'connector.yaml of the Bigtable connector for Cloud Functions' };
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { documentedNames } from '../support/markdown-table.ts';
+
+/**
+ * Independent of the generator: the names in the checked-in page against those in the checked-in JSON Schema, both ways.
+ */
+const root = resolve(import.meta.dirname, '../..');
+const page = readFileSync(resolve(root, 'shared/docs/options.md'), 'utf8');
+const schema: unknown = JSON.parse(readFileSync(resolve(root, 'shared/config/connector.schema.json'), 'utf8'));
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const section = (value: unknown): Schema => (typeof value === 'object' && value !== null ? (value as Schema) : {});
+
+/** What stands at a path of the schema; an empty section where nothing does. */
+const at = (value: unknown, ...path: string[]): Schema =>
+  path.reduce((inner, key) => section(inner[key]), section(value));
+
+function optionNames(schemaOfSection: unknown, prefix = ''): string[] {
+  return Object.entries(at(schemaOfSection, 'properties')).flatMap(([name, option]) => {
+    const branches = [option, ...Object.values(at(option, 'anyOf'))];
+    return [`${prefix}${name}`, ...branches.flatMap((branch) => optionNames(branch, `${prefix}${name}.`))];
+  });
+}
+
+const kinds = Object.values(at(schema, 'properties', 'pipelines', 'additionalProperties', 'anyOf'));
+const declared = kinds.flatMap((kind) => optionNames(kind));
+const documented = documentedNames(page).filter((name) => !name.startsWith('CONNECTOR_'));
+
+test('every declared option is documented, and every documented option is declared', () => {
+  expect(declared.length).toBeGreaterThan(40);
+  expect(documented.toSorted()).toEqual(declared.toSorted());
+});
+
+test('exactly the options that defaults may hold are marked so', () => {
+  const shared = new Set(optionNames(at(schema, 'properties', 'defaults')));
+  const marked = page
+    .split('\n')
+    .filter((line) => line.split(' | ')[4]?.trim() === 'yes')
+    .flatMap(documentedNames);
+  expect(marked.toSorted()).toEqual([...shared].toSorted());
+});
+
+test('every option has a sentence in the JSON Schema', () => {
+  const undescribed = kinds.flatMap((kind) =>
+    Object.entries(at(kind, 'properties'))
+      .filter(([, option]) => typeof section(option).description !== 'string')
+      .map(([name]) => name),
+  );
+  expect(undescribed).toEqual([]);
+});

@@ -1,0 +1,332 @@
+import { describe, expect, test } from 'vitest';
+import { MAX_DURATION_MILLIS } from '../../../shared/config/units.ts';
+import type { ResolvedBulkSink } from '../../../shared/config/resolved.ts';
+import { MINIMAL, linesOf, resolvedSink, withOption, type Options } from './documents.ts';
+
+const DEAD_LETTER: Options = { ...MINIMAL, failurePolicy: 'dead-letter', deadLetter: { topic: 'orders-dlq' } };
+
+const deadLetterOf = ({ failure }: ResolvedBulkSink) =>
+  failure.policy === 'dead-letter' ? failure.deadLetter : undefined;
+
+interface Case {
+  readonly path: string;
+  readonly read: (sink: ResolvedBulkSink) => unknown;
+  /** What the option is without being written. */
+  readonly fallback: unknown;
+  /** As written → as resolved; the bounds are among them. */
+  readonly accepted: readonly (readonly [written: unknown, resolved: unknown])[];
+  /** One past each bound, and other spellings. */
+  readonly refused: readonly unknown[];
+  readonly rule: string;
+  readonly base?: Options;
+}
+
+const units = 'written as a whole number and its unit (ms, s, m, h, d) such as';
+const sizes = 'written as a whole number and its unit (B, KiB, MiB, GiB, kB, MB, GB) such as';
+const MAX = `${MAX_DURATION_MILLIS}ms`;
+
+const CASES: readonly Case[] = [
+  {
+    path: 'ordering',
+    read: ({ source }) => source.ordering,
+    fallback: 'none',
+    accepted: [['row', 'row']],
+    refused: ['ROW', 'key', true, null],
+    rule: 'must be one of "none", "row"',
+  },
+  {
+    path: 'framing',
+    read: ({ framing }) => framing,
+    fallback: 'single',
+    accepted: [
+      ['ndjson', 'ndjson'],
+      ['json-array', 'json-array'],
+    ],
+    refused: ['json_array', 'Single', 1],
+    rule: 'must be one of "single", "ndjson", "json-array"',
+  },
+  {
+    path: 'failurePolicy',
+    read: ({ failure }) => failure.policy,
+    fallback: 'fail',
+    accepted: [['log-and-drop', 'log-and-drop']],
+    refused: ['logAndDrop', ''],
+    rule: 'must be one of "fail", "log-and-drop", "dead-letter"',
+  },
+  {
+    path: 'ackDeadline',
+    read: ({ ackDeadlineMillis }) => ackDeadlineMillis,
+    fallback: 600_000,
+    accepted: [
+      ['10s', 10_000],
+      ['10m', 600_000],
+    ],
+    refused: ['9s', '601s', '10500ms', '1.5m', '10 s', '-10s', '+10s', '10S', '١٠s'],
+    rule: `must be a duration, from 10s to 10m, a multiple of 1s, ${units} "600s"`,
+  },
+  {
+    path: 'deadlineMargin',
+    read: ({ deadlineMarginMillis }) => deadlineMarginMillis,
+    fallback: 5_000,
+    accepted: [
+      ['0ms', 0],
+      ['0s', 0],
+      ['599999ms', 599_999],
+    ],
+    refused: ['-1ms', 'none'],
+    rule: `must be a duration, at least 0ms, ${units} "5s"`,
+  },
+  {
+    path: 'metricsFlushInterval',
+    read: ({ metricsFlushIntervalMillis }) => metricsFlushIntervalMillis,
+    fallback: 10_000,
+    accepted: [
+      ['0ms', 0],
+      [MAX, MAX_DURATION_MILLIS],
+    ],
+    refused: ['', 'PT10S'],
+    rule: `must be a duration, at least 0ms, ${units} "10s"`,
+  },
+  {
+    path: 'deadLetter.payload',
+    base: DEAD_LETTER,
+    read: (sink) => deadLetterOf(sink)?.payload,
+    fallback: 'entry',
+    accepted: [['record', 'record']],
+    refused: ['message'],
+    rule: 'must be one of "entry", "record"',
+  },
+  {
+    path: 'deadLetter.maxOutstandingMessages',
+    base: DEAD_LETTER,
+    read: (sink) => deadLetterOf(sink)?.maxOutstandingMessages,
+    fallback: 1_000,
+    accepted: [
+      [1, 1],
+      [10_000, 10_000],
+    ],
+    refused: [0, 10_001, -1, 1.5, '5', null],
+    rule: 'must be a whole number, from 1 to 10,000',
+  },
+  {
+    path: 'deadLetter.flushTimeout',
+    base: DEAD_LETTER,
+    read: (sink) => deadLetterOf(sink)?.flushTimeoutMillis,
+    fallback: 60_000,
+    accepted: [
+      ['1ms', 1],
+      [MAX, MAX_DURATION_MILLIS],
+    ],
+    refused: ['0ms'],
+    rule: `must be a duration, at least 1ms, ${units} "60s"`,
+  },
+  {
+    path: 'deadLetter.shutdownTimeout',
+    base: DEAD_LETTER,
+    read: (sink) => deadLetterOf(sink)?.shutdownTimeoutMillis,
+    fallback: 30_000,
+    accepted: [
+      ['1ms', 1],
+      [MAX, MAX_DURATION_MILLIS],
+    ],
+    refused: ['0s'],
+    rule: `must be a duration, at least 1ms, ${units} "30s"`,
+  },
+  {
+    path: 'writerOptions.batchElementCountThreshold',
+    read: ({ writer }) => writer.batchElementCountThreshold,
+    fallback: 500,
+    accepted: [
+      [1, 1],
+      [19_999, 19_999],
+    ],
+    refused: [0, 20_000, 1.5, '500', Number.NaN, Number.POSITIVE_INFINITY],
+    rule: 'must be a whole number, from 1 to 19,999',
+  },
+  {
+    path: 'writerOptions.batchRequestByteThreshold',
+    read: ({ writer }) => writer.batchRequestByteThreshold,
+    fallback: 4_194_304,
+    accepted: [
+      ['1B', 1],
+      ['104857599B', 104_857_599],
+      ['64KiB', 65_536],
+      ['99MiB', 103_809_024],
+      ['100MB', 100_000_000],
+      ['5kB', 5_000],
+    ],
+    refused: ['0B', '104857600B', '100MiB', '1GiB', '1GB', '4mib', '4 MiB', '4M', '1.5MiB'],
+    rule: `must be a size, from 1 B to 104,857,599 B, ${sizes} "4MiB"`,
+  },
+  {
+    path: 'writerOptions.maxInFlightEntries',
+    read: ({ writer }) => writer.maxInFlightEntries,
+    fallback: 1_000,
+    accepted: [
+      [1, 1],
+      [20_001, 20_001],
+    ],
+    refused: [0, -1, 2 ** 53],
+    rule: 'must be a whole number, at least 1',
+  },
+  {
+    path: 'writerOptions.maxInFlightBytes',
+    read: ({ writer }) => writer.maxInFlightBytes,
+    fallback: 67_108_864,
+    accepted: [
+      ['1B', 1],
+      ['2GiB', 2_147_483_648],
+    ],
+    refused: ['0B', '9007199254740992B'],
+    rule: `must be a size, at least 1 B, ${sizes} "64MiB"`,
+  },
+  {
+    path: 'writerOptions.maxConcurrentBatches',
+    read: ({ writer }) => writer.maxConcurrentBatches,
+    fallback: 4,
+    accepted: [
+      [1, 1],
+      [100, 100],
+    ],
+    refused: [0, 101],
+    rule: 'must be a whole number, from 1 to 100',
+  },
+  {
+    path: 'writerOptions.linger',
+    read: ({ writer }) => writer.lingerMillis,
+    fallback: 0,
+    accepted: [
+      ['0ms', 0],
+      ['10s', 10_000],
+    ],
+    refused: ['10001ms', '11s'],
+    rule: `must be a duration, from 0ms to 10s, ${units} "0ms"`,
+  },
+  {
+    path: 'writerOptions.maxConsecutiveRejections',
+    read: ({ writer }) => writer.maxConsecutiveRejections,
+    fallback: 100,
+    accepted: [
+      [1, 1],
+      [-1, -1],
+    ],
+    refused: [0, -2, 0.5, '-1'],
+    rule: 'must be a whole number, at least 1, or -1 for no limit',
+  },
+  {
+    path: 'writerOptions.rejectionCooldown',
+    read: ({ writer }) => writer.rejectionCooldownMillis,
+    fallback: 30_000,
+    accepted: [
+      ['1ms', 1],
+      ['1d', 86_400_000],
+    ],
+    refused: ['0ms'],
+    rule: `must be a duration, at least 1ms, ${units} "30s"`,
+  },
+  {
+    path: 'writerOptions.requestTimeout',
+    read: ({ writer }) => writer.requestTimeoutMillis,
+    fallback: 20_000,
+    accepted: [
+      ['1ms', 1],
+      [MAX, MAX_DURATION_MILLIS],
+    ],
+    refused: ['0ms', '20000us'],
+    rule: `must be a duration, at least 1ms, ${units} "20s"`,
+  },
+  {
+    path: 'writerOptions.retryInitialBackoff',
+    read: ({ writer }) => writer.retryInitialBackoffMillis,
+    fallback: 20,
+    accepted: [
+      ['1ms', 1],
+      ['2s', 2_000],
+    ],
+    refused: ['0ms'],
+    rule: `must be a duration, at least 1ms, ${units} "20ms"`,
+  },
+  {
+    path: 'writerOptions.retryMaxBackoff',
+    read: ({ writer }) => writer.retryMaxBackoffMillis,
+    fallback: 2_000,
+    accepted: [
+      ['20ms', 20],
+      [MAX, MAX_DURATION_MILLIS],
+    ],
+    refused: ['0ms'],
+    rule: `must be a duration, at least 1ms, ${units} "2s"`,
+  },
+  {
+    path: 'writerOptions.destinationIdleTimeout',
+    read: ({ writer }) => writer.destinationIdleTimeoutMillis,
+    fallback: 3_600_000,
+    accepted: [
+      ['1ms', 1],
+      [MAX, MAX_DURATION_MILLIS],
+    ],
+    refused: ['0h'],
+    rule: `must be a duration, at least 1ms, ${units} "1h"`,
+  },
+  {
+    path: 'writerOptions.maxActiveInstances',
+    read: ({ writer }) => writer.maxActiveInstances,
+    fallback: 16,
+    accepted: [[1, 1]],
+    refused: [0, -1],
+    rule: 'must be a whole number, at least 1',
+  },
+  {
+    path: 'writerOptions.perDestinationMetrics',
+    read: ({ writer }) => writer.perDestinationMetrics,
+    fallback: false,
+    accepted: [
+      [true, true],
+      [false, false],
+    ],
+    refused: ['yes', 1, null],
+    rule: 'must be true or false',
+  },
+  {
+    path: 'writerOptions.flowControl',
+    read: ({ writer }) => writer.flowControl,
+    fallback: true,
+    accepted: [[false, false]],
+    refused: ['off', 0],
+    rule: 'must be true or false',
+  },
+];
+
+describe.each(CASES)('$path', ({ path, read, fallback, accepted, refused, rule, base = MINIMAL }) => {
+  test('has its default', () => {
+    expect(read(resolvedSink(base))).toBe(fallback);
+  });
+
+  test.each(accepted)('takes %j', (written, resolved) => {
+    expect(read(resolvedSink(withOption(base, path, written)))).toBe(resolved);
+  });
+
+  test.each(refused)('refuses %j by its rule', (written) => {
+    const [line, ...others] = linesOf(withOption(base, path, written));
+    expect(others).toEqual([]);
+    expect(line).toMatch(`${path}: ${rule}, got `);
+  });
+});
+
+test.each(CASES.filter(({ rule }) => rule.includes('duration')))(
+  '$path refuses more than 2^63-1 ns',
+  ({ path, base }) => {
+    const rule = 'must be a duration of at most 2^63-1 nanoseconds (about 292 years)';
+    expect(linesOf(withOption(base ?? MINIMAL, path, `${MAX_DURATION_MILLIS + 1}ms`))).toEqual([
+      `${path}: ${rule}, got "9223372036855ms"`,
+    ]);
+  },
+);
+
+test.each([
+  ['writerOptions.requestTimeout', 20, 'must be a duration with its unit, such as "20ms" or "20s", got 20'],
+  ['writerOptions.requestTimeout', '20', 'must be a duration with its unit, such as "20ms" or "20s", got "20"'],
+  ['writerOptions.maxInFlightBytes', 64, 'must be a size with its unit, such as "64B" or "64KiB", got 64'],
+])('a bare number is refused with the right spelling: %s', (path, written, message) => {
+  expect(linesOf(withOption(MINIMAL, path, written))).toEqual([`${path}: ${message}`]);
+});
