@@ -17,8 +17,17 @@ const MAX_TIMER_MILLIS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMillis, callback) {
-    const timer = setTimeout(callback, Math.min(Math.max(0, delayMillis), MAX_TIMER_MILLIS));
-    timer.unref();
+    let timer: NodeJS.Timeout;
+    // A longer delay is waited for in parts.
+    const wait = (millis: number): void => {
+      const part = Math.min(Math.max(0, millis), MAX_TIMER_MILLIS);
+      timer = setTimeout(() => {
+        if (millis > part) wait(millis - part);
+        else callback();
+      }, part);
+      timer.unref();
+    };
+    wait(delayMillis);
     return () => {
       clearTimeout(timer);
     };

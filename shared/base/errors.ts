@@ -64,5 +64,9 @@ export class DeadlineError extends ConnectorError {
 }
 
 /** Makes an Error of whatever was thrown, without losing it. */
-export const toError = (thrown: unknown): Error =>
-  thrown instanceof Error ? thrown : new Error(`thrown: ${String(thrown)}`, { cause: thrown });
+export function toError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  // An object may hold a record, or refuse to be made a text: only its being one is told.
+  const text = typeof thrown === 'object' && thrown !== null ? 'an object that is no Error' : String(thrown);
+  return new Error(`thrown: ${text}`, { cause: thrown });
+}

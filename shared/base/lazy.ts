@@ -3,7 +3,10 @@ export function lazy<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let current: Promise<Value> | undefined;
   return () => {
     if (current) return current;
-    const attempt = make();
+    // Inside a promise, so that a `make` that throws at once fails like one that rejects.
+    const attempt = new Promise<Value>((resolve) => {
+      resolve(make());
+    });
     current = attempt;
     attempt.catch(() => {
       if (current === attempt) current = undefined;

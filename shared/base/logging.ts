@@ -22,10 +22,19 @@ const stdout: LineSink = (line) => {
 export function createLogger(fields: LogFields = {}, write: LineSink = stdout): Logger {
   return {
     log(severity, message, more) {
-      write(JSON.stringify({ severity, message, ...fields, ...more }, jsonSafe));
+      write(lineOf({ severity, message }, { ...fields, ...more }));
     },
     with: (more) => createLogger({ ...fields, ...more }, write),
   };
+}
+
+/** The event comes first for the reader; no field takes its place, and none that cannot be written costs it. */
+function lineOf(event: { readonly severity: Severity; readonly message: string }, fields: LogFields): string {
+  try {
+    return JSON.stringify({ ...event, ...fields, ...event }, jsonSafe);
+  } catch (error) {
+    return JSON.stringify({ ...event, fieldsError: describeError(error) });
+  }
 }
 
 /** An error as a value for a log line: its class, its message and those of its causes. No stack of user code. */

@@ -31,24 +31,27 @@ export function installDrain(signals: Signals, { clock, limitMillis, onDrain, on
   let isDraining = false;
   let isEnding = false;
 
+  const exit = (): void => {
+    signals.exit(0);
+  };
+
   const end = (): void => {
-    if (isEnding) return;
+    // A request that came while the last answer left ends the process when it has its own answer.
+    if (isEnding || inFlight > 0) return;
     isEnding = true;
-    const exit = (): void => {
-      signals.exit(0);
-    };
     // Whatever closing does, the process ends.
-    onIdle().then(exit, exit);
+    new Promise<void>((resolve) => {
+      resolve(onIdle());
+    }).then(exit, exit);
   };
 
   const drain = (): void => {
     if (isDraining) return;
     isDraining = true;
+    // First, so that the limit holds whatever the rest does.
+    clock.after(limitMillis, exit);
     onDrain();
-    if (inFlight === 0) end();
-    clock.after(limitMillis, () => {
-      signals.exit(0);
-    });
+    end();
   };
 
   signals.on('newListener', (event: string, listener: () => void) => {

@@ -1,6 +1,6 @@
 import { backoffDelay } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import { type RedeliveryReason, toError } from '../base/errors.ts';
+import { toError } from '../base/errors.ts';
 import type { Random } from '../base/ids.ts';
 import type { Logger } from '../base/logging.ts';
 import { describeError } from '../base/logging.ts';
@@ -11,18 +11,13 @@ import { formatTableName, type TableName } from '../model/table-name.ts';
 import { Admission } from './admission.ts';
 import type { EntryAnswer } from './answer.ts';
 import { type BatchActions, deliverBatch, type FinalVerdict } from './deliver.ts';
-import { Lane, type LaneEntry, mergeEntries, type RowWrite } from './lane.ts';
+import { mergeEntries, type RowWrite } from './lane.ts';
 import type { BatcherOptions } from './options.ts';
 import type { MutateRows, MutateRowsReply } from './ports.ts';
 import { RateLimiter } from './rate-limiter.ts';
+import { deadlineOutcome, outcomeOf, type WriteOutcome } from './outcome.ts';
 import { StallWatch } from './stall-watch.ts';
-
-/** What became of one entry. Nothing is thrown: an entry that cannot be written now goes back to Pub/Sub. */
-export type WriteOutcome =
-  | { readonly kind: 'applied' }
-  /** Bigtable refused it alone: it belongs to the failure policy. */
-  | { readonly kind: 'rejected'; readonly status: Status }
-  | { readonly kind: 'redeliver'; readonly reason: RedeliveryReason; readonly message: string };
+import { TableLane, WaitingEntry } from './table-lane.ts';
 
 export interface Submitted {
   readonly outcome: Promise<WriteOutcome>;
@@ -314,65 +309,3 @@ export class Batcher {
 
 /** Concurrent instances must not retry in step; a quarter either way keeps the mean. */
 const RETRY_JITTER = 0.25;
-
-class WaitingEntry implements LaneEntry {
-  readonly entry: RowEntry;
-  readonly bytes: number;
-  readonly resolve: (outcome: WriteOutcome) => void;
-  /** In a request, or between the requests that narrow a refusal down. */
-  isHeld = false;
-  isAbandoned = false;
-  isSettled = false;
-  lastStatus: Status | undefined;
-
-  constructor(entry: RowEntry, bytes: number, resolve: (outcome: WriteOutcome) => void) {
-    this.entry = entry;
-    this.bytes = bytes;
-    this.resolve = resolve;
-  }
-}
-
-class TableLane {
-  readonly queue = new Lane<WaitingEntry>();
-  readonly key: string;
-  readonly table: TableName;
-  /** Batches in flight, their isolation included. */
-  requests = 0;
-  isPumpDue = false;
-  gatheringSince: number | undefined;
-  throttledSince: number | undefined;
-  wake: (() => void) | undefined;
-
-  constructor(key: string, table: TableName) {
-    this.key = key;
-    this.table = table;
-  }
-
-  cancelWake(): void {
-    this.wake?.();
-    this.wake = undefined;
-  }
-}
-
-function outcomeOf(verdict: FinalVerdict, table: TableName): WriteOutcome {
-  if (verdict.kind === 'applied' || verdict.kind === 'rejected') return verdict;
-  const { reason, status } = verdict;
-  return {
-    kind: 'redeliver',
-    reason,
-    message: `MutateRows on ${formatTableName(table)} answered ${status.code}: ${ADVICE[reason] ?? status.message}`,
-  };
-}
-
-/** What to do. In place of the service's own words where those may quote a row key. */
-const ADVICE: Partial<Record<RedeliveryReason, string>> = {
-  'missing-table':
-    'the table does not exist and createDisposition is create-never; create the table or fix the destination, the message is redelivered until then',
-  'missing-family':
-    'a column family that the entry names does not exist and createDisposition is create-never; create the family or fix the serializer, the message is redelivered until then',
-};
-
-function deadlineOutcome(reason: Error, last: Status | undefined): WriteOutcome {
-  const lastAnswer = last ? `; the last answer was ${last.code}` : '';
-  return { kind: 'redeliver', reason: last ? 'transient' : 'deadline', message: `${reason.message}${lastAnswer}` };
-}

@@ -11,7 +11,8 @@ import { contextOf, type Serializer } from '../mapping/serializer.ts';
 import { MAX_MUTATIONS, type RowEntry } from '../model/mutation.ts';
 import type { InputRecord, PushedMessage } from '../model/record.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
-import type { Batcher, WriteOutcome } from './batcher.ts';
+import type { Batcher } from './batcher.ts';
+import type { WriteOutcome } from './outcome.ts';
 import type { RejectionGuard } from './rejection-guard.ts';
 import { routeRecord } from './route.ts';
 

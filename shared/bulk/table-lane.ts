@@ -1,0 +1,46 @@
+import type { RowEntry } from '../model/mutation.ts';
+import type { Status } from '../model/status.ts';
+import type { TableName } from '../model/table-name.ts';
+import { Lane, type LaneEntry } from './lane.ts';
+import type { WriteOutcome } from './outcome.ts';
+
+/** One admitted entry and the invocation that waits for it. */
+export class WaitingEntry implements LaneEntry {
+  readonly entry: RowEntry;
+  readonly bytes: number;
+  readonly resolve: (outcome: WriteOutcome) => void;
+  /** In a request, or between the requests that narrow a refusal down. */
+  isHeld = false;
+  isAbandoned = false;
+  isSettled = false;
+  lastStatus: Status | undefined;
+
+  constructor(entry: RowEntry, bytes: number, resolve: (outcome: WriteOutcome) => void) {
+    this.entry = entry;
+    this.bytes = bytes;
+    this.resolve = resolve;
+  }
+}
+
+/** A table that is being written: its waiting room, and what the batcher keeps beside it. */
+export class TableLane {
+  readonly queue = new Lane<WaitingEntry>();
+  readonly key: string;
+  readonly table: TableName;
+  /** Batches in flight, their isolation included. */
+  requests = 0;
+  isPumpDue = false;
+  gatheringSince: number | undefined;
+  throttledSince: number | undefined;
+  wake: (() => void) | undefined;
+
+  constructor(key: string, table: TableName) {
+    this.key = key;
+    this.table = table;
+  }
+
+  cancelWake(): void {
+    this.wake?.();
+    this.wake = undefined;
+  }
+}

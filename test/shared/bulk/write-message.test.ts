@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
+import { createLogger } from '../../../shared/base/logging.ts';
+import { createMetrics } from '../../../shared/base/metrics.ts';
+import type { Submitted } from '../../../shared/bulk/batcher.ts';
+import type { WriteOutcome } from '../../../shared/bulk/outcome.ts';
+import { RejectionGuard } from '../../../shared/bulk/rejection-guard.ts';
+import { type BulkSink, writeMessage } from '../../../shared/bulk/write-message.ts';
+import type { FailedRecord } from '../../../shared/failure/failed-record.ts';
+import type { FailurePolicy } from '../../../shared/failure/policy.ts';
+import type { Serializer } from '../../../shared/mapping/serializer.ts';
+import type { PushedMessage } from '../../../shared/model/record.ts';
+import type { RowEntry } from '../../../shared/model/mutation.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { numberedEntry } from '../../support/simulated-bigtable.ts';
+
+const signal = new AbortController().signal;
+
+const message = (lines: readonly string[], attributes = {}): PushedMessage => ({
+  messageId: '1',
+  publishTimeMicros: 1_700_000_000_123_456n,
+  data: Buffer.from(lines.join('\n')),
+  attributes,
+  orderingKey: '',
+  subscription: 's',
+});
+
+/** Lines are words: `skip`, `throw`, or an outcome that the batcher then gives. */
+const serializer: Serializer = {
+  serialize({ data, index }) {
+    const word = data.toString();
+    if (word === 'skip') return null;
+    if (word === 'throw') throw new RecordError('field: must be there');
+    if (word === 'none') return { rowKey: Buffer.from('k'), mutations: [] };
+    return numberedEntry(word, index);
+  },
+};
+
+const outcomes: Record<string, WriteOutcome> = {
+  good: { kind: 'applied' },
+  bad: { kind: 'rejected', status: { code: 'INVALID_ARGUMENT', message: 'row secret-key: timestamp' } },
+  later: { kind: 'redeliver', reason: 'transient', message: 'UNAVAILABLE' },
+};
+
+function setUp({ mayDrop = true, limit = 100, handle = (): Promise<void> => Promise.resolve() } = {}) {
+  const clock = new ManualClock();
+  const metrics = createMetrics();
+  const lines: string[] = [];
+  const logger = createLogger({}, (line) => lines.push(line));
+  const handled: FailedRecord[][] = [];
+  const submitted: RowEntry[] = [];
+  const policy: FailurePolicy = {
+    mayDrop,
+    handle(failed) {
+      if (failed.length > 0) handled.push([...failed]);
+      return failed.length > 0 ? handle() : Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  };
+  const sink: BulkSink = {
+    batcher: {
+      submit(_table, entry): Promise<Submitted> {
+        submitted.push(entry);
+        return Promise.resolve({ outcome: Promise.resolve(outcomes[entry.rowKey.toString()]!) });
+      },
+    },
+    serializer,
+    destination: {
+      table: { project: 'p', instance: 'i', table: 't' },
+      home: { project: 'p', instance: 'i' },
+      attribute: 'to',
+    },
+    framing: 'ndjson',
+    policy,
+    rejections: new RejectionGuard(
+      { maxConsecutiveRejections: limit, cooldownMillis: 1000 },
+      { clock, logger, metrics },
+    ),
+    perDestinationMetrics: true,
+    clock,
+    metrics,
+    logger,
+  };
+  return { sink, handled, submitted, metrics, lines, clock };
+}
+
+describe('one message', () => {
+  test('is acknowledged when every record is applied, skipped or handled', async () => {
+    const { sink, handled, metrics } = setUp();
+    await writeMessage(message(['good', 'skip', 'bad', 'throw', 'none']), sink, signal);
+    expect(handled[0]!.map(({ record, reason }) => [record.index, reason])).toEqual([
+      [2, 'rejected'],
+      [3, 'serializer'],
+      [4, 'serializer'],
+    ]);
+    const { counters, labelled } = metrics.snapshot();
+    expect(counters).toMatchObject({ recordsSkipped: 1, numRecordsSendErrors: 3 });
+    expect(labelled).toContainEqual({ metric: 'destination.sendErrors', label: 'p.i.t', value: 3 });
+    expect(labelled).toContainEqual({ metric: 'destination.recordsSend', label: 'p.i.t', value: 2 });
+  });
+
+  test('is redelivered as a whole when one record must come again, and then nothing of it is filed yet', async () => {
+    const { sink, handled } = setUp();
+    const writing = writeMessage(message(['good', 'bad', 'later']), sink, signal);
+    await expect(writing).rejects.toMatchObject({ reason: 'transient' });
+    expect(handled).toEqual([]);
+  });
+
+  test('is redelivered when the failure policy cannot take its records', async () => {
+    const { sink } = setUp({ handle: () => Promise.reject(new RedeliverError('dead-letter-unconfirmed', 'no')) });
+    await expect(writeMessage(message(['bad']), sink, signal)).rejects.toMatchObject({
+      reason: 'dead-letter-unconfirmed',
+    });
+  });
+
+  test('without records is acknowledged', async () => {
+    const { sink, submitted } = setUp();
+    await writeMessage(message(['', '']), sink, signal);
+    expect(submitted).toEqual([]);
+  });
+
+  test('that is not framed as configured is one bad record, with its own bytes', async () => {
+    const { sink, handled } = setUp();
+    await writeMessage(message(['not an array']), { ...sink, framing: 'json-array' }, signal);
+    expect(handled[0]!.map(({ record, reason }) => [record.data.toString(), reason])).toEqual([
+      ['not an array', 'serializer'],
+    ]);
+  });
+
+  test('gives its serializer the publish time floored to milliseconds', async () => {
+    const { sink } = setUp();
+    let seen: bigint | undefined;
+    const spying: Serializer = {
+      serialize: (record, { publishTimeMicros }) => {
+        seen = publishTimeMicros;
+        return serializer.serialize(record, { publishTimeMicros });
+      },
+    };
+    await writeMessage(message(['good']), { ...sink, serializer: spying }, signal);
+    expect(seen).toBe(1_700_000_000_123_000n);
+  });
+
+  test('without a table is redelivered, never filed: a configuration that is wrong is no bad record', async () => {
+    const { sink, handled } = setUp();
+    const writing = writeMessage(message(['good'], { to: 'a/b' }), sink, signal);
+    await expect(writing).rejects.toMatchObject({ reason: 'destination' });
+    expect(handled).toEqual([]);
+  });
+
+  test('resolves the table before it serializes, so that a refused record is reported against it', async () => {
+    const { sink, handled } = setUp();
+    await writeMessage(message(['throw'], { to: 'q.j.u' }), sink, signal);
+    expect(handled[0]![0]!.destination).toEqual({ project: 'q', instance: 'j', table: 'u' });
+  });
+
+  test('writes no row key and no value to any log line, whatever a user’s serializer throws', async () => {
+    const { sink, lines } = setUp();
+    const leaky: Serializer = {
+      serialize: () => {
+        throw new Error('cannot parse secret-value');
+      },
+    };
+    await writeMessage(message(['bad']), sink, signal);
+    await writeMessage(message(['secret-value']), { ...sink, serializer: leaky }, signal);
+    expect(lines.join('\n')).not.toMatch(/secret/);
+  });
+});
+
+describe('maxConsecutiveRejections', () => {
+  test('files what tripped it, then acknowledges nothing until a probe is applied', async () => {
+    const { sink, handled, clock, metrics } = setUp({ limit: 2 });
+    const write = (word: string): Promise<string> =>
+      writeMessage(message([word]), sink, signal).then(
+        () => 'acknowledged',
+        (error: unknown) => (error as RedeliverError).reason,
+      );
+    expect(await write('bad')).toBe('acknowledged');
+    // The one that trips it is not acknowledged: it was decided under the limit that it broke.
+    expect(await write('bad')).toBe('rejection-limit');
+    expect(await write('good')).toBe('rejection-limit');
+    await clock.advance(1000);
+    expect(await write('bad')).toBe('acknowledged');
+    expect(await write('good')).toBe('rejection-limit');
+    await clock.advance(1000);
+    expect(await write('good')).toBe('acknowledged');
+    expect(await write('good')).toBe('acknowledged');
+    expect(handled).toHaveLength(2);
+    expect(metrics.snapshot().counters).toMatchObject({ rejectionLimitTrips: 1 });
+  });
+});
