@@ -1,19 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { unary } from '../../infra/local/unary.ts';
-import { type SinkHarness, startSink, TABLE } from '../support/sink-harness.ts';
+import { ensureTables } from '../../infra/local/table-resources.ts';
+import { tableName } from '../../shared/model/table-name.ts';
+import { type SinkHarness, startSink } from '../support/sink-harness.ts';
 import { badLine, entryLine, goodEntry } from '../support/test-entry.ts';
 
 const keys = async (sink: SinkHarness): Promise<string[]> => (await sink.rows()).map(({ key }) => key);
 
-async function createFamily({ client }: SinkHarness, id: string): Promise<void> {
-  await unary(client.admin.modifyColumnFamilies.bind(client.admin), {
-    name: TABLE,
-    modifications: [
-      { id, mod: { $case: 'create', value: { gcRule: undefined, valueType: undefined } }, updateMask: undefined },
-    ],
-    ignoreWarnings: false,
-  });
-}
+const createFamily = ({ bigtable }: SinkHarness, family: string): Promise<void> =>
+  ensureTables(bigtable.address, [{ name: tableName('p', 'i', 't'), families: { [family]: {} } }]);
 
 describe('a missing table', () => {
   test('is never a record’s fault: redelivered with the disposition named, applied once the table is there', async () => {

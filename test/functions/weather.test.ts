@@ -90,7 +90,7 @@ describe.each(['UNAVAILABLE', 'DEADLINE_EXCEEDED'] as const)('%s', (code) => {
   test('without end: attempts go on until the invocation’s time is used up, then the message is redelivered', async () => {
     await using sink = await startSink({
       env: { CLOUD_RUN_TIMEOUT_SECONDS: '1' },
-      pipeline: { deadlineMargin: '700ms', writerOptions: { retryInitialBackoff: '10ms', retryMaxBackoff: '50ms' } },
+      pipeline: { writerOptions: { retryInitialBackoff: '10ms', retryMaxBackoff: '50ms' } },
       deadLetters: 'topic',
     });
     sink.bigtable.faults.add({ method: 'MutateRows', times: Infinity, effect: { kind: 'refuse', status } });
@@ -132,7 +132,7 @@ describe('an answer that leaves entries out', () => {
   test('a stream that ends with OK is no success for entries it does not name', async () => {
     await using sink = await startSink({
       env: { CLOUD_RUN_TIMEOUT_SECONDS: '1' },
-      pipeline: { framing: 'ndjson', deadlineMargin: '700ms' },
+      pipeline: { framing: 'ndjson' },
     });
     const silence = sink.bigtable.faults.add({
       method: 'MutateRows',
