@@ -66,7 +66,7 @@ test('records that are published are in the subscription, and a bad line is name
   expect(backlog('orders-orders')).toBe(100);
 });
 
-test('dead letters are looked at, then published again and gone', async () => {
+test('dead letters are looked at, then published again and gone', { timeout: 60_000 }, async () => {
   const letter = { 'dlq-connector': 'bigtable', 'dlq-pipeline': 'orders', 'dlq-reason': 'rejected', color: 'red' };
   const dlq = client.topic('dlq');
   await Promise.all(
