@@ -55,7 +55,8 @@ export interface CellFormat {
 export type FieldReference =
   | { readonly from: 'payload'; readonly path: readonly string[]; readonly label: string }
   | { readonly from: 'attribute'; readonly name: string; readonly label: string }
-  | { readonly from: 'orderingKey' | 'messageId' | 'publishTime'; readonly label: string };
+  /** `data` is the record's bytes before they are decoded. */
+  | { readonly from: 'orderingKey' | 'messageId' | 'publishTime' | 'data'; readonly label: string };
 
 export type CalendarUnit = 'year' | 'month' | 'day' | 'hour';
 
@@ -150,7 +151,8 @@ export interface ResolvedOperation {
 }
 
 export type ConditionTest =
-  | { readonly kind: 'in' | 'not-in'; readonly values: readonly (string | boolean)[] }
+  /** Compared as texts: a number in its shortest plain notation, `true`, `false`. */
+  | { readonly kind: 'in' | 'not-in'; readonly values: readonly string[] }
   | { readonly kind: 'is'; readonly state: 'null' | 'missing' | 'empty' };
 
 export interface ResolvedCondition {

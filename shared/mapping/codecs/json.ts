@@ -18,8 +18,9 @@ export const jsonScalar: Scalar<string> = {
 function parse(text: string, path: string): FieldValue {
   try {
     return parseJson(text);
-  } catch (cause) {
-    throw new RecordError(`${path}: must be JSON, got other text`, { cause });
+  } catch {
+    // The parser's own message quotes the text, so it is not kept as a cause.
+    throw new RecordError(`${path}: must be JSON, got other text`);
   }
 }
 
