@@ -110,6 +110,8 @@ async function keepRunning({ pipelines }: LocalConnector, signal: AbortSignal): 
   await Promise.all([interrupted, ...pipelines.map(keep)]);
 }
 
+// The clients would look for Google's metadata server, which is not here.
+process.env.METADATA_SERVER_DETECTION = 'none';
 try {
   await program.parseAsync();
 } catch (error) {
