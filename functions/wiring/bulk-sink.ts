@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
-import { systemClock } from '../../shared/base/clock.ts';
+import type { Clock } from '../../shared/base/clock.ts';
 import { startDeadline } from '../../shared/base/deadline.ts';
 import { RedeliverError } from '../../shared/base/errors.ts';
-import { systemRandom } from '../../shared/base/ids.ts';
 import { createLogger, type Logger } from '../../shared/base/logging.ts';
 import { createLogExporter, createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
 import { installDrain } from '../../shared/base/shutdown.ts';
@@ -22,6 +21,7 @@ import { loadModuleSerializer } from '../../shared/mapping/module-serializer.ts'
 import type { Serializer } from '../../shared/mapping/serializer.ts';
 import type { Handler } from '../entry-point.ts';
 import { answerRedelivery } from './answer.ts';
+import { ownProcess, type Surroundings } from './surroundings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,10 +32,10 @@ const DEFAULT_FUNCTION_TIMEOUT_SECONDS = 60;
 const DRAIN_LIMIT_MILLIS = 9000;
 
 /** Builds one instance of the bulk sink: configuration, clients, batcher, and the function that answers a push. */
-export async function startBulkSink(env: Environment): Promise<Handler> {
+export async function startBulkSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
+  const { clock, random, writeLine, signals } = surroundings;
   const { pipeline, name, warnings, baseDirectory } = await loadPipeline(env, 'bulk-sink');
-  const clock = systemClock;
-  const logger = createLogger({ pipeline: name });
+  const logger = createLogger({ pipeline: name }, writeLine);
   const metrics = createMetrics();
   const exporter = createLogExporter(metrics, logger, clock, pipeline.metricsFlushIntervalMillis);
   for (const warning of warnings) logger.log('WARNING', warning);
@@ -50,8 +50,8 @@ export async function startBulkSink(env: Environment): Promise<Handler> {
     appProfileId: pipeline.appProfileId ?? '',
     flowControl: pipeline.writer.flowControl,
   });
-  const batcher = new Batcher(pipeline.writer, { mutateRows, clock, random: systemRandom, metrics, logger });
-  const policy = failurePolicyOf(pipeline, name, logger, metrics);
+  const batcher = new Batcher(pipeline.writer, { mutateRows, clock, random, metrics, logger });
+  const policy = failurePolicyOf(pipeline, name, clock, logger, metrics);
   const sink: BulkSink = {
     batcher,
     policy,
@@ -70,7 +70,7 @@ export async function startBulkSink(env: Environment): Promise<Handler> {
     metrics,
     logger,
   };
-  const drain = installDrain(process, {
+  const drain = installDrain(signals, {
     clock,
     limitMillis: DRAIN_LIMIT_MILLIS,
     onDrain: () => {
@@ -135,6 +135,7 @@ function accessOf(access: ResolvedAccess, baseDirectory: string, env: Environmen
 function failurePolicyOf(
   { failure }: ResolvedBulkSink,
   pipeline: string,
+  clock: Clock,
   logger: Logger,
   metrics: MetricsRegistry,
 ): FailurePolicy {
@@ -144,8 +145,8 @@ function failurePolicyOf(
     case 'log-and-drop':
       return logAndDropPolicy(logger, metrics);
     case 'dead-letter': {
-      const topic = createDeadLetterTopic(failure.deadLetter, systemClock);
-      return deadLetterPolicy(topic, { pipeline, ...failure.deadLetter }, { clock: systemClock, metrics });
+      const topic = createDeadLetterTopic(failure.deadLetter, clock);
+      return deadLetterPolicy(topic, { pipeline, ...failure.deadLetter }, { clock, metrics });
     }
     default:
       return failure satisfies never;

@@ -15,11 +15,11 @@ export interface Logger {
 /** Where finished lines go: stdout in production, an array in tests. */
 export type LineSink = (line: string) => void;
 
-const stdout: LineSink = (line) => {
+export const stdoutLines: LineSink = (line) => {
   process.stdout.write(`${line}\n`);
 };
 
-export function createLogger(fields: LogFields = {}, write: LineSink = stdout): Logger {
+export function createLogger(fields: LogFields = {}, write: LineSink = stdoutLines): Logger {
   return {
     log(severity, message, more) {
       write(lineOf({ severity, message }, { ...fields, ...more }));

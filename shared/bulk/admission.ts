@@ -37,13 +37,17 @@ export class Admission {
     return this.#waiters.size > 0;
   }
 
+  /** Admits the entry if it need not wait: the path of nearly every entry, without a promise. */
+  tryAdmit(bytes: number): boolean {
+    if (this.#waiters.size > 0 || !this.#isBelow()) return false;
+    this.#take(bytes);
+    return true;
+  }
+
   /** Resolves when the entry is admitted; rejects with the signal's reason. {@link release} must follow exactly once. */
   admit(bytes: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(abortReason(signal));
-    if (this.#waiters.size === 0 && this.#isBelow()) {
-      this.#take(bytes);
-      return Promise.resolve();
-    }
+    if (this.tryAdmit(bytes)) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         bytes,

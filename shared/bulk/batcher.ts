@@ -10,7 +10,7 @@ import type { Status } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import { Admission } from './admission.ts';
 import type { EntryAnswer } from './answer.ts';
-import { type BatchActions, deliverBatch, type FinalVerdict } from './deliver.ts';
+import { type BatchActions, deliverBatch, type FinalVerdict, type Retry } from './deliver.ts';
 import { mergeEntries, type RowWrite } from './lane.ts';
 import type { BatcherOptions } from './options.ts';
 import type { MutateRows, MutateRowsReply } from './ports.ts';
@@ -45,6 +45,8 @@ export class Batcher {
   readonly #with: BatcherDependencies;
   readonly #admission: Admission;
   readonly #lanes = new Map<string, TableLane>();
+  #lastLane: TableLane | undefined;
+  readonly #waiting = new WeakMap<AbortSignal, Set<WaitingEntry>>();
   readonly #rates: RateLimiter;
   readonly #stall: StallWatch;
   #parked = 0;
@@ -70,7 +72,7 @@ export class Batcher {
   async submit(table: TableName, entry: RowEntry, signal: AbortSignal): Promise<Submitted> {
     const bytes = this.#with.mutateRows.sizeOf(entry);
     try {
-      await this.#admission.admit(bytes, signal);
+      if (signal.aborted || !this.#admission.tryAdmit(bytes)) await this.#admission.admit(bytes, signal);
     } catch (error) {
       return { outcome: Promise.resolve(deadlineOutcome(toError(error), undefined)) };
     }
@@ -79,19 +81,28 @@ export class Batcher {
     this.#with.metrics.count('numBytesSend', bytes);
     return {
       outcome: new Promise((resolve) => {
-        const waiting = new WaitingEntry(entry, bytes, (outcome) => {
-          signal.removeEventListener('abort', onAbort);
-          resolve(outcome);
-        });
-        const onAbort = (): void => {
-          this.#abandon(waiting, toError(signal.reason));
-        };
-        signal.addEventListener('abort', onAbort, { once: true });
+        const waiting = new WaitingEntry(entry, bytes, this.#waitingFor(signal), resolve);
         const lane = this.#laneOf(table);
         lane.queue.add(waiting);
         this.#pumpSoon(lane);
       }),
     };
+  }
+
+  /**
+   * The unsettled entries of one invocation, all abandoned when its signal aborts. One listener for all of them: an
+   * event target compares a new listener with every one it has, which would cost a message of n records n² steps.
+   */
+  #waitingFor(signal: AbortSignal): Set<WaitingEntry> {
+    const known = this.#waiting.get(signal);
+    if (known) return known;
+    const waiting = new Set<WaitingEntry>();
+    this.#waiting.set(signal, waiting);
+    const onAbort = (): void => {
+      for (const entry of waiting) this.#abandon(entry, toError(signal.reason));
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    return waiting;
   }
 
   /** From now on nothing lingers: what is held goes out as fast as it can. */
@@ -101,9 +112,13 @@ export class Batcher {
   }
 
   #laneOf(table: TableName): TableLane {
+    // A fixed destination is one object: its name is not written again for every record.
+    const last = this.#lastLane;
+    if (last?.table === table && this.#lanes.get(last.key) === last) return last;
     const key = formatTableName(table);
     let lane = this.#lanes.get(key);
     if (!lane) this.#lanes.set(key, (lane = new TableLane(key, table)));
+    this.#lastLane = lane;
     return lane;
   }
 
@@ -183,8 +198,8 @@ export class Batcher {
       settle: (entry, verdict) => {
         this.#settle(lane, entry, verdict);
       },
-      retry: (write, undecided, status) => {
-        this.#retry(lane, write, undecided, status);
+      retry: (again) => {
+        this.#retry(lane, again);
       },
       discard: (entry) => {
         this.#unhold(entry);
@@ -245,34 +260,43 @@ export class Batcher {
     }
   }
 
-  #retry(lane: TableLane, write: RowWrite<WaitingEntry>, undecided: readonly WaitingEntry[], status: Status): void {
-    const { clock, metrics, random } = this.#with;
-    write.attempts += 1;
-    this.#parked += undecided.length;
-    for (const entry of undecided) {
-      entry.lastStatus = status;
-      this.#unhold(entry);
-    }
-    const delay = backoffDelay(
-      {
-        initialMillis: this.#options.retryInitialBackoffMillis,
-        maxMillis: this.#options.retryMaxBackoffMillis,
-        jitter: RETRY_JITTER,
-      },
-      write.attempts,
-      random,
-    );
-    clock.after(delay, () => {
-      this.#parked -= undecided.length;
-      const wanted = undecided.filter(({ isAbandoned }) => !isAbandoned);
-      if (wanted.length === 0) {
-        lane.queue.release(write);
-      } else {
-        metrics.count('entriesRetried', wanted.length);
-        lane.queue.retry(write, wanted);
+  /**
+   * One timer for all that one answer left undecided, so that it goes again in as few requests as it went before: in an
+   * outage, a timer for each entry would turn every batch into as many requests as it has entries.
+   */
+  #retry(lane: TableLane, again: readonly Retry<WaitingEntry>[]): void {
+    const { clock, random } = this.#with;
+    for (const { write, undecided, status } of again) {
+      write.attempts += 1;
+      this.#parked += undecided.length;
+      for (const entry of undecided) {
+        entry.lastStatus = status;
+        this.#unhold(entry);
       }
-      this.#pump(lane);
-    });
+    }
+    const schedule = {
+      initialMillis: this.#options.retryInitialBackoffMillis,
+      maxMillis: this.#options.retryMaxBackoffMillis,
+      jitter: RETRY_JITTER,
+    };
+    for (const [attempts, together] of Map.groupBy(again, ({ write }) => write.attempts)) {
+      clock.after(backoffDelay(schedule, attempts, random), () => {
+        // Each goes to the head of the queue, so the last goes first.
+        for (const one of together.toReversed()) this.#sendAgain(lane, one);
+        this.#pump(lane);
+      });
+    }
+  }
+
+  #sendAgain(lane: TableLane, { write, undecided }: Retry<WaitingEntry>): void {
+    this.#parked -= undecided.length;
+    const wanted = undecided.filter(({ isAbandoned }) => !isAbandoned);
+    if (wanted.length === 0) {
+      lane.queue.release(write);
+    } else {
+      this.#with.metrics.count('entriesRetried', wanted.length);
+      lane.queue.retry(write, wanted);
+    }
   }
 
   /** The invocation that waited has run out of time. On the wire, the entry keeps its admission until it is answered. */

@@ -8,17 +8,26 @@ import type { WriteOutcome } from './outcome.ts';
 export class WaitingEntry implements LaneEntry {
   readonly entry: RowEntry;
   readonly bytes: number;
-  readonly resolve: (outcome: WriteOutcome) => void;
+  /** All unsettled entries of its invocation. */
+  readonly #siblings: Set<WaitingEntry>;
+  readonly #resolve: (outcome: WriteOutcome) => void;
   /** In a request, or between the requests that narrow a refusal down. */
   isHeld = false;
   isAbandoned = false;
   isSettled = false;
   lastStatus: Status | undefined;
 
-  constructor(entry: RowEntry, bytes: number, resolve: (outcome: WriteOutcome) => void) {
+  constructor(entry: RowEntry, bytes: number, siblings: Set<WaitingEntry>, resolve: (outcome: WriteOutcome) => void) {
     this.entry = entry;
     this.bytes = bytes;
-    this.resolve = resolve;
+    this.#siblings = siblings;
+    this.#resolve = resolve;
+    siblings.add(this);
+  }
+
+  resolve(outcome: WriteOutcome): void {
+    this.#siblings.delete(this);
+    this.#resolve(outcome);
   }
 }
 

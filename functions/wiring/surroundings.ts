@@ -1,0 +1,22 @@
+import { type Clock, systemClock } from '../../shared/base/clock.ts';
+import { type Random, systemRandom } from '../../shared/base/ids.ts';
+import { type LineSink, stdoutLines } from '../../shared/base/logging.ts';
+import type { Signals } from '../../shared/base/shutdown.ts';
+
+/** What an instance uses of the process that it runs in, handed in so that several can live in one and be ended alone. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Where log lines go. */
+  readonly writeLine: LineSink;
+  /** Where SIGTERM comes from, and what to end once the instance has drained. */
+  readonly signals: Signals;
+}
+
+/** The process itself. */
+export const ownProcess: Surroundings = {
+  clock: systemClock,
+  random: systemRandom,
+  writeLine: stdoutLines,
+  signals: process,
+};

@@ -1,0 +1,5 @@
+import type { BenchCase } from '../support/case.ts';
+import { dataPlaneCase } from './data-plane/case.ts';
+
+/** Everything that `npm run bench -- bulk` measures, in this order. */
+export const BULK_CASES: readonly BenchCase[] = [dataPlaneCase];

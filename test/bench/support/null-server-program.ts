@@ -1,0 +1,72 @@
+import { createServer, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { MutateRowsResponse } from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import { EntryCounter } from './entry-counter.ts';
+import type { NullServerOptions, NullServerReady } from './null-server.ts';
+import { programArgument, sendResult } from './program.ts';
+
+/**
+ * A Bigtable that answers every `MutateRows` with success and stores nothing. At SIGUSR2 it goes on taking requests and
+ * answers none of them for `stallMillis`.
+ */
+const { stallMillis } = programArgument() as NullServerOptions;
+const WINDOW_BYTES = 16 * 1024 * 1024;
+
+let stalled: Promise<void> = Promise.resolve();
+process.on('SIGUSR2', () => {
+  stalled = wait(stallMillis);
+});
+
+const server = createServer({ settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 1000 } });
+server.on('session', (session) => {
+  session.setLocalWindowSize(4 * WINDOW_BYTES);
+});
+server.on('stream', (stream) => {
+  const counter = new EntryCounter();
+  stream.on('data', (chunk: Buffer) => {
+    counter.feed(chunk);
+  });
+  // A client that gave up resets the stream; that is its business.
+  stream.on('error', () => undefined);
+  stream.on('end', () => {
+    const { entries } = counter;
+    stalled.then(
+      () => {
+        if (!stream.destroyed) answer(stream, entries);
+      },
+      () => undefined,
+    );
+  });
+});
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo;
+  sendResult({ address: `127.0.0.1:${port}` } satisfies NullServerReady);
+});
+
+function answer(stream: ServerHttp2Stream, entries: number): void {
+  stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
+  stream.on('wantTrailers', () => {
+    stream.sendTrailers({ 'grpc-status': '0' });
+  });
+  stream.end(responseFor(entries));
+}
+
+/** Requests are of few sizes: their answers are encoded once. Bounded, because sizes come from outside. */
+const responses = new Map<number, Buffer>();
+const MAX_KEPT_RESPONSES = 2000;
+
+function responseFor(entries: number): Buffer {
+  const kept = responses.get(entries);
+  if (kept) return kept;
+  const status = { code: 0, message: '', details: [] };
+  const message = MutateRowsResponse.encode({
+    entries: Array.from({ length: entries }, (_, index) => ({ index: BigInt(index), status })),
+  }).finish();
+  const framed = Buffer.alloc(5 + message.length);
+  framed.writeUInt32BE(message.length, 1);
+  framed.set(message, 5);
+  if (responses.size >= MAX_KEPT_RESPONSES) responses.clear();
+  responses.set(entries, framed);
+  return framed;
+}

@@ -1,0 +1,32 @@
+import { MutateRowsRequest_Entry as WireEntry } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import type { Mutation } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+
+/** Entries as the service's own generated code writes them, so that nothing under test makes its own input. */
+export const entryBytes = (rowKey: string, ...mutations: Mutation[]): Buffer =>
+  Buffer.from(WireEntry.encode({ rowKey: Buffer.from(rowKey), mutations, idempotency: undefined }).finish());
+
+export const setCell = (value: string | Buffer, timestampMicros = 1000n, family = 'f', qualifier = 'q'): Mutation => ({
+  mutation: {
+    $case: 'setCell',
+    value: { familyName: family, columnQualifier: Buffer.from(qualifier), timestampMicros, value: Buffer.from(value) },
+  },
+});
+
+/** One cell `f:q` at 1 ms. */
+export const goodEntry = (rowKey: string, value: string | Buffer = 'v'): Buffer => entryBytes(rowKey, setCell(value));
+
+/** Not a whole millisecond: the service refuses the whole request for it with INVALID_ARGUMENT. */
+export const badEntry = (rowKey: string): Buffer => entryBytes(rowKey, setCell('v', 1001n));
+
+/** Proto JSON of an entry with one cell: a line of NDJSON. */
+export function entryLine(rowKey: string, value: string, { timestampMicros = '1000', family = 'f' } = {}): string {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  return JSON.stringify({
+    rowKey: base64(rowKey),
+    mutations: [
+      { setCell: { familyName: family, columnQualifier: base64('q'), timestampMicros, value: base64(value) } },
+    ],
+  });
+}
+
+export const badLine = (rowKey: string): string => entryLine(rowKey, 'v', { timestampMicros: '1001' });
