@@ -2,6 +2,7 @@ import type { Topic } from '@google-cloud/pubsub';
 import { abortReason, type Clock } from '../../base/clock.ts';
 import { lazy } from '../../base/lazy.ts';
 import type { DeadLetterTopic } from '../../failure/ports.ts';
+import { openPubSub } from './client.ts';
 
 export interface DeadLetterTopicOptions {
   /** `projects/p/topics/t`, or a topic id of the function's own project. */
@@ -17,9 +18,7 @@ export function createDeadLetterTopic(options: DeadLetterTopicOptions, clock: Cl
   let isOpened = false;
   const open = lazy(async (): Promise<{ topic: Topic; close: () => Promise<void> }> => {
     isOpened = true;
-    const { PubSub } = await import('@google-cloud/pubsub');
-    const [, project] = /^projects\/([^/]+)\/topics\//.exec(options.topic) ?? [];
-    const client = new PubSub(project === undefined ? {} : { projectId: project });
+    const client = await openPubSub(options.topic);
     const topic = client.topic(options.topic, { batching: { maxMilliseconds: BATCH_DELAY_MILLIS } });
     return {
       topic,

@@ -1,0 +1,66 @@
+import { RecordError } from '../../base/errors.ts';
+import { type Decimal, decimalOf, formatDecimal, rescaleExactly, rescaleHalfUp } from '../decimal.ts';
+import { type FieldValue, NumberText, refuseValue } from '../field-value.ts';
+import type { Scalar } from './scalar.ts';
+
+const SCALE_BYTES = 4;
+
+/**
+ * DECIMAL(precision, scale): four bytes of scale, then the unscaled integer in the fewest two's-complement bytes.
+ * Writing never rounds: a number with more places than declared is refused. Reading takes any stored scale and rounds
+ * half up, because other writers choose their own; too large is an error, never null.
+ */
+export function decimalScalar(precision: number, scale: number): Scalar<bigint> {
+  const limit = 10n ** BigInt(precision);
+  const rule = `must be a decimal of at most ${precision} digits, ${scale} of them after the point`;
+  const isWithin = (unscaled: bigint): boolean => unscaled < limit && unscaled > -limit;
+  const check = (value: FieldValue, path: string): bigint => {
+    const decimal = decimalOf(value);
+    const unscaled = decimal && rescaleExactly(decimal, scale);
+    return unscaled !== undefined && isWithin(unscaled) ? unscaled : refuseValue(path, rule, value);
+  };
+  return {
+    check,
+    toBytes: (unscaled) => {
+      const scaleBytes = Buffer.alloc(SCALE_BYTES);
+      scaleBytes.writeInt32BE(scale);
+      return Buffer.concat([scaleBytes, twosComplement(unscaled)]);
+    },
+    fromBytes: (bytes, path) => {
+      const stored = storedDecimal(bytes, path);
+      const unscaled = rescaleHalfUp(stored, scale);
+      if (!isWithin(unscaled)) throw new RecordError(`${path}: ${rule}, got a larger number`);
+      return unscaled;
+    },
+    toText: (unscaled) => formatDecimal({ unscaled, scale }),
+    fromText: check,
+    toValue: (unscaled) => new NumberText(formatDecimal({ unscaled, scale })),
+  };
+}
+
+/** A stored scale beyond this belongs to no writer of decimals; the bound keeps 10^scale small. */
+const MAX_STORED_SCALE = 1000;
+
+function storedDecimal(bytes: Buffer, path: string): Decimal {
+  if (bytes.length <= SCALE_BYTES) {
+    throw new RecordError(`${path}: must be a scale of 4 bytes and at least one digit byte, got ${bytes.length} bytes`);
+  }
+  const scale = bytes.readInt32BE(0);
+  if (Math.abs(scale) > MAX_STORED_SCALE) {
+    throw new RecordError(`${path}: must have a scale from −${MAX_STORED_SCALE} to ${MAX_STORED_SCALE}, got another`);
+  }
+  const digits = bytes.subarray(SCALE_BYTES);
+  const unscaled = BigInt.asIntN(digits.length * 8, BigInt(`0x${digits.toString('hex')}`));
+  return scale < 0 ? { unscaled: unscaled * 10n ** BigInt(-scale), scale: 0 } : { unscaled, scale };
+}
+
+/** The fewest bytes whose two's complement is the integer; zero is one byte. */
+function twosComplement(integer: bigint): Buffer {
+  const magnitude = integer < 0n ? -integer - 1n : integer;
+  // One bit for the sign, then whole bytes.
+  const width = Math.floor((magnitude === 0n ? 0 : magnitude.toString(2).length) / 8) + 1;
+  const hex = BigInt.asUintN(width * 8, integer)
+    .toString(16)
+    .padStart(width * 2, '0');
+  return Buffer.from(hex, 'hex');
+}
