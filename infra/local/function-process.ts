@@ -87,7 +87,7 @@ async function startServerProcess(
 }
 
 const END_WITH_PARENT = new URL('end-with-parent.ts', import.meta.url).href;
-const READY_LIMIT_MILLIS = 20_000;
+const READY_LIMIT_MILLIS = 45_000;
 
 async function startServer(
   name: string,

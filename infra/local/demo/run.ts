@@ -51,6 +51,9 @@ export async function runDemo({ flights, source, out, signal }: DemoOptions): Pr
     await stage.untilBacklogIs(0, signal);
     await stage.pipeline.function.stop();
 
+    progress.say(
+      `everything is acknowledged; ${count(expected.rows.size)} rows are read back with the official client`,
+    );
     const heldRowsAfter = await countRows(stage.table, expected.heldRows);
     const table = await compareTable(stage.table, expected.rows);
     const observed = { ...observe(stage, published, deadLetters), heldRowsBefore, heldRowsAfter, table };
@@ -139,12 +142,12 @@ function observe(
   };
 }
 
+const count = (value: number): string => value.toLocaleString('en');
 const recordsIn = (published: Published): number => sum([...published.values()].map(({ records }) => records.length));
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, value) => total + value, 0);
 
 function describeProgress({ counters }: Stage, published: Published, { messages, records }: Expectation): string {
   const { acked, backlog, outstandingPushes } = counters();
-  const count = (value: number): string => value.toLocaleString('en');
   return [
     `published ${count(recordsIn(published))} of ${count(records)} records`,
     `acknowledged ${count(acked)} of ${count(messages)} messages`,
