@@ -1,4 +1,5 @@
 import { type ChannelCredentials, Client, type Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
+import { toError } from '../../base/errors.ts';
 
 /** How one streamed call ended: its status, and whether the service said anything at all before. */
 export interface CallEnding {
@@ -45,8 +46,8 @@ export class ChannelSet {
   }
 
   /**
-   * Makes one server-streaming call with an encoded request. `onMessage` sees every message; the promise always
-   * resolves, with the ending. The request's buffer is free again when it has.
+   * Makes one server-streaming call with an encoded request. `onMessage` sees every message; if it throws, the call is
+   * cancelled and ends as INTERNAL. The promise always resolves, with the ending; the request's buffer is free then.
    */
   call(
     method: string,
@@ -59,10 +60,17 @@ export class ChannelSet {
     channel.inFlight += 1;
     return new Promise((resolve) => {
       let isHeard = false;
+      let unreadable: Error | undefined;
       const stream = channel.client.makeServerStreamRequest(method, asIs, asIs, request, metadata, { deadline });
       stream.on('data', (message: Buffer) => {
         isHeard = true;
-        onMessage(message);
+        // Thrown from here, an error would end the process.
+        try {
+          onMessage(message);
+        } catch (error) {
+          unreadable ??= toError(error);
+          stream.cancel();
+        }
       });
       // The status event carries the same ending; without a listener the error event would end the process.
       stream.on('error', () => undefined);
@@ -71,7 +79,11 @@ export class ChannelSet {
         if (status.code === grpcStatus.DEADLINE_EXCEEDED && !isHeard) channel.isSuspect = true;
         this.#retire(channel);
         // Any other status was said by the service or tells that there is no connection.
-        resolve({ status, isHeard: isHeard || status.code !== grpcStatus.DEADLINE_EXCEEDED });
+        const details = `the answer could not be read: ${unreadable?.message ?? ''}`;
+        resolve({
+          status: unreadable ? { ...status, code: grpcStatus.INTERNAL, details } : status,
+          isHeard: isHeard || status.code !== grpcStatus.DEADLINE_EXCEEDED,
+        });
       });
     });
   }
