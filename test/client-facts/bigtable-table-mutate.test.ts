@@ -1,7 +1,7 @@
 import { Bigtable, type Table } from '@google-cloud/bigtable';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LocalBigtable, startBigtableServer } from '../../infra/local/bigtable/server.ts';
-import { connect, createTable, type RawClient, readRows } from '../infra/local/bigtable/raw-client.ts';
+import { connect, createTable, type RawClient, readRows } from '../support/bigtable-raw-client.ts';
 
 /**
  * What `Table.mutate` of the official client (@google-cloud/bigtable 7.2.0) does with answers that are not plain

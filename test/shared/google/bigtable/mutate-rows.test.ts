@@ -15,7 +15,7 @@ import type { MutateRows, MutateRowsReply } from '../../../../shared/bulk/ports.
 import { type ClientPoolOptions, ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { createMutateRows, type MutateRowsOptions } from '../../../../shared/google/bigtable/mutate-rows.ts';
 import { tableName } from '../../../../shared/model/table-name.ts';
-import { connect, createTable, readRows } from '../../../infra/local/bigtable/raw-client.ts';
+import { connect, createTable, readRows } from '../../../support/bigtable-raw-client.ts';
 import { FakeMutateRows } from '../../../support/fake-mutate-rows.ts';
 import { mutateRowsContract, rowEntry } from '../../../support/mutate-rows-contract.ts';
 
