@@ -48,6 +48,6 @@ export function mappingJsonSchema(): Readonly<Record<string, unknown>> {
     target: 'draft-2020-12',
     unrepresentable: 'any',
   });
-  delete schema['$schema'];
+  delete schema.$schema;
   return schema;
 }
