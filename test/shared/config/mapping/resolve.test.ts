@@ -274,6 +274,7 @@ describe('operations, conditions and destinations', () => {
     [{ operation: { field: 'op', values: { d: {} } } }, 'values.d: must have exactly one of deleteFamilies and deleteColumns'],
     [{ operation: { field: 'op', values: { d: 'erase' } } }, 'values.d: must be one of write, skip, delete-row'],
     [{ skipWhen: [{ field: 'a', equals: 1, is: 'null' }] }, 'skipWhen[0]: must have exactly one of equals'],
+    [{ skipWhen: [{ field: 'a', in: ['x', 1e-7] }] }, 'skipWhen[0].in: must be a number of plain notation; quote its digits, got 1e-7'],
     [{ skipWhen: [{ field: 'a', is: 'nil' }] }, 'skipWhen[0].is: must be one of null, missing, empty'],
     [{ destination: { template: 'a-${b}', tables: ['a-1'], pattern: 'a' } }, 'destination: must have exactly one of tables and pattern'],
     [{ destination: { template: 'a-${b}', pattern: 'a' } }, 'destination.maxTables: is needed with pattern'],
