@@ -89,7 +89,8 @@ test('a broken option has one problem, not an echo in what holds it', () => {
   expect(problemsOf({ ...base, families: { f: { columns: { s: 5 } } } })).toEqual([
     'mapping.families.f.columns.s: must be a text, or an object of options, got 5',
   ]);
-  expect(problemsOf({ ...base, writeMode: 'upsrt', conditional: {} })).toEqual([
+  const summed = { f: { aggregate: 'int64-sum', columns: { n: 'int64' } } };
+  expect(problemsOf({ ...base, writeMode: 'upsrt', families: summed, conditional: {} })).toEqual([
     'mapping.writeMode: must be one of upsert, keep-latest, aggregate, insert-if-absent, replace-if-newest, append, increment, conditional, got "upsrt"',
     'mapping.conditional.predicate: must be an object of options, got nothing',
   ]);
