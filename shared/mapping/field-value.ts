@@ -31,13 +31,9 @@ export class Instant {
   }
 }
 
+/** Decoders make members as plain objects and nothing else, so the prototype tells them from every other value. */
 export const isFieldObject = (value: FieldValue | undefined): value is FieldObject =>
-  typeof value === 'object' &&
-  value !== null &&
-  !Array.isArray(value) &&
-  !Buffer.isBuffer(value) &&
-  !(value instanceof NumberText) &&
-  !(value instanceof Instant);
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /** What kind of value stands there, in a person's words. The value itself never reaches a message. */
 export function kindOfValue(value: FieldValue | undefined): string {

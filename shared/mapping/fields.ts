@@ -43,6 +43,14 @@ export const isOutsidePayload = ({ from }: FieldReference): boolean => from !== 
 
 function compilePath(path: readonly string[], settle: Settle): Field {
   const steps = path.map(step);
+  const [only] = steps;
+  if (only && steps.length === 1) {
+    return ({ root }) => {
+      if (root === null) return null;
+      const value = only(root);
+      return value === undefined ? undefined : settle(value);
+    };
+  }
   return ({ root }) => {
     let at: FieldValue | undefined = root;
     for (const take of steps) {

@@ -79,8 +79,8 @@ const digest = (value: NonNullable<FieldValue>, path: string): Buffer =>
     .digest();
 
 function padded(value: FieldValue, width: number, path: string): string {
-  const integer = integerOf(value);
-  const digits = integer === undefined || integer < 0n ? undefined : integer.toString();
+  const integer = typeof value === 'number' && Number.isSafeInteger(value) ? value : integerOf(value);
+  const digits = integer === undefined || integer < 0 ? undefined : integer.toString();
   if (digits !== undefined && digits.length <= width) return digits.padStart(width, '0');
   // A longer number would sort before shorter ones, a negative one before none.
   return refuseValue(path, `must be an integer from 0 with at most ${width} digits`, value);

@@ -8,7 +8,9 @@ const qualifierBase64 = z.string().describe('Qualifier as canonical padded Base6
 
 /** YAML numbers are exact up to 2^53; beyond it the digits must be quoted. */
 const integer = (description: string): z.ZodType<number | string> =>
-  z.union([z.int({ error: 'must be an integer; quote it beyond 2^53' }), z.string()]).describe(description);
+  z
+    .union([z.number().refine(Number.isSafeInteger, { error: 'must be an integer; quote it beyond 2^53' }), z.string()])
+    .describe(description);
 
 const operandSchema = options({
   field: fieldPath('The value comes from this field.').optional(),

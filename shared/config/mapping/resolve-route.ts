@@ -25,6 +25,12 @@ function resolveCondition(input: ConditionInput, path: string, report: Report): 
     report.add(path, 'must have exactly one of equals, notEquals, in, notIn, is', input);
     return undefined;
   }
+  for (const value of [test[1]].flat()) {
+    // The texts of equal numbers are equal in plain notation alone.
+    if (typeof value === 'number' && !/^-?\d+(?:\.\d+)?$/.test(String(value))) {
+      report.add(memberPath(path, test[0]), 'must be a number of plain notation; quote its digits', value);
+    }
+  }
   return field && { field, test: testOf(tests) };
 }
 

@@ -28,12 +28,20 @@ export function resolveMapping(
   path: string,
   readSchemaFile: ReadSchemaFile = refuseFiles,
 ): MappingResult {
+  const shapes = createReport();
+  const { input, broken } = readShape(value, path, shapes);
   const report = createReport();
-  const input = readShape(value, path, report);
   const mapping = input && resolveParts(input, path, readSchemaFile, report);
-  if (mapping && report.problems.length === 0) return { mapping, problems: [] };
-  return { problems: report.problems };
+  const problems = [...shapes.problems, ...report.problems.filter((problem) => !isEcho(problem, broken))];
+  return mapping && problems.length === 0 ? { mapping, problems: [] } : { problems };
 }
+
+/** Whether a problem is about something that a broken option is part of, or that is part of it. */
+const isEcho = ({ path }: ConfigProblem, broken: readonly string[]): boolean =>
+  broken.some((other) => isWithin(path, other) || isWithin(other, path));
+
+const isWithin = (inner: string, outer: string): boolean =>
+  inner.startsWith(outer) && ['', '.', '['].includes(inner.charAt(outer.length));
 
 function resolveParts(
   input: MappingInput,

@@ -2,20 +2,46 @@ import type { z } from 'zod';
 import { memberPath, type Report } from './problems.ts';
 import { type MappingInput, mappingSchema } from './schema.ts';
 
-/**
- * Checks the shape of a mapping and reports every problem. What is returned may still be looked at by the rules that
- * span options: where only some options are broken, it is the mapping without those. Undefined when too little is left.
- */
-export function readShape(value: unknown, path: string, report: Report): MappingInput | undefined {
-  const first = mappingSchema.safeParse(value);
-  if (first.success) return first.data;
-  const issues = first.error.issues.flatMap(flatten);
-  for (const { path: names, rule, got } of describe(issues, value)) report.add(memberPath(path, ...names), rule, got);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  // The placeholder is never resolved into anything: problems have been reported, so no mapping is returned.
-  const second = mappingSchema.safeParse({ rowKey: '${@messageId}', ...without(value, issues) });
-  return second.success ? second.data : undefined;
+export interface Shape {
+  /**
+   * The mapping without its broken options, for the rules that span options; undefined when too little is left to say
+   * anything of the rest.
+   */
+  readonly input?: MappingInput;
+  /** Paths of the options that are broken. What is said of their surroundings is an echo of that. */
+  readonly broken: readonly string[];
 }
+
+/** Taking out what is broken may break what needed it, a level further up each time. */
+const MAX_ROUNDS = 8;
+
+/** Checks the shape of a mapping and reports every problem of it. */
+export function readShape(value: unknown, path: string, report: Report): Shape {
+  const first = mappingSchema.safeParse(value);
+  if (first.success) return { input: first.data, broken: [] };
+  const issues = first.error.issues.flatMap(flatten);
+  const described = describe(issues, value);
+  for (const { path: names, rule, got } of described) report.add(memberPath(path, ...names), rule, got);
+  const broken = described.map(({ path: names }) => memberPath(path, ...names));
+  // Nearly every rule depends on the mode: a guess at it would make up problems.
+  if (!isObject(value) || issues.some((issue) => issue.path[0] === 'writeMode')) return { broken };
+  const input = readRest(value, issues);
+  return { broken, ...(input && { input }) };
+}
+
+function readRest(value: object, issues: readonly Issue[]): MappingInput | undefined {
+  // The placeholder is never resolved into anything: problems have been reported, so no mapping is returned.
+  let rest: object = { rowKey: '${@messageId}', ...without(value, issues) };
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const parsed = mappingSchema.safeParse(rest);
+    if (parsed.success) return parsed.data;
+    rest = { rowKey: '${@messageId}', ...without(rest, parsed.error.issues.flatMap(flatten)) };
+  }
+  return undefined;
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type Issue = z.core.$ZodIssue;
 
@@ -93,16 +119,21 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
   return found;
 }
 
-/** The value with every broken option taken out. */
+/** The value with every broken option taken out; where one is missing, what misses it. */
 function without(value: object, issues: readonly Issue[]): object {
   const copy = structuredClone(value);
   for (const issue of issues) {
     const broken = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
     for (const path of broken) {
-      const parent = at(copy, path.slice(0, -1));
-      const last = path.at(-1);
-      if (typeof parent === 'object' && parent !== null && last !== undefined) Reflect.deleteProperty(parent, last);
+      const isMissing = at(copy, path) === undefined;
+      remove(copy, isMissing ? path.slice(0, -1) : path);
     }
   }
   return copy;
+}
+
+function remove(from: object, path: readonly PropertyKey[]): void {
+  const parent = at(from, path.slice(0, -1));
+  const last = path.at(-1);
+  if (typeof parent === 'object' && parent !== null && last !== undefined) Reflect.deleteProperty(parent, last);
 }

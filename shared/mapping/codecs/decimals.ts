@@ -21,11 +21,7 @@ export function decimalScalar(precision: number, scale: number): Scalar<bigint> 
   };
   return {
     check,
-    toBytes: (unscaled) => {
-      const scaleBytes = Buffer.alloc(SCALE_BYTES);
-      scaleBytes.writeInt32BE(scale);
-      return Buffer.concat([scaleBytes, twosComplement(unscaled)]);
-    },
+    toBytes: (unscaled) => storedBytes(unscaled, scale),
     fromBytes: (bytes, path) => {
       const stored = storedDecimal(bytes, path);
       const unscaled = rescaleHalfUp(stored, scale);
@@ -54,13 +50,37 @@ function storedDecimal(bytes: Buffer, path: string): Decimal {
   return scale < 0 ? { unscaled: unscaled * 10n ** BigInt(-scale), scale: 0 } : { unscaled, scale };
 }
 
-/** The fewest bytes whose two's complement is the integer; zero is one byte. */
-function twosComplement(integer: bigint): Buffer {
+/** Integers of up to six bytes, which a double and a Buffer's own writer take. */
+const MAX_SMALL_BYTES = 6;
+const SMALL_LIMIT = 2 ** (MAX_SMALL_BYTES * 8 - 1);
+
+/** The fewest bytes whose two's complement is the integer; zero is one byte. Written behind `scale`. */
+function storedBytes(integer: bigint, scale: number): Buffer {
+  const number = Number(integer);
+  const isSmall = number >= -SMALL_LIMIT && number < SMALL_LIMIT;
+  const width = isSmall ? smallWidth(number) : largeWidth(integer);
+  const bytes = Buffer.allocUnsafe(SCALE_BYTES + width);
+  bytes.writeInt32BE(scale);
+  if (isSmall) bytes.writeIntBE(number, SCALE_BYTES, width);
+  else
+    bytes.write(
+      BigInt.asUintN(width * 8, integer)
+        .toString(16)
+        .padStart(width * 2, '0'),
+      SCALE_BYTES,
+      'hex',
+    );
+  return bytes;
+}
+
+function smallWidth(number: number): number {
+  let width = 1;
+  while (number < -(2 ** (width * 8 - 1)) || number >= 2 ** (width * 8 - 1)) width += 1;
+  return width;
+}
+
+function largeWidth(integer: bigint): number {
   const magnitude = integer < 0n ? -integer - 1n : integer;
   // One bit for the sign, then whole bytes.
-  const width = Math.floor((magnitude === 0n ? 0 : magnitude.toString(2).length) / 8) + 1;
-  const hex = BigInt.asUintN(width * 8, integer)
-    .toString(16)
-    .padStart(width * 2, '0');
-  return Buffer.from(hex, 'hex');
+  return Math.floor(magnitude.toString(2).length / 8) + 1;
 }

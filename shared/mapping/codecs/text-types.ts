@@ -41,13 +41,15 @@ function checkRaw(value: FieldValue, path: string): Buffer {
   return Buffer.from(wellFormedText(value, path), 'utf8');
 }
 
-const TRUE = 0xff;
 const FALSE = 0x00;
+/** Shared by all cells: bytes of a mutation are never written to. */
+const TRUE_BYTES = Buffer.of(0xff);
+const FALSE_BYTES = Buffer.of(FALSE);
 
 /** One byte, FF or 00; any byte but 00 reads as true. */
 export const booleanScalar: Scalar<boolean> = {
   check: (value, path) => (typeof value === 'boolean' ? value : refuseValue(path, 'must be a boolean', value)),
-  toBytes: (value) => Buffer.of(value ? TRUE : FALSE),
+  toBytes: (value) => (value ? TRUE_BYTES : FALSE_BYTES),
   fromBytes: (bytes, path) => {
     expectLength(bytes, 1, path);
     return bytes[0] !== FALSE;

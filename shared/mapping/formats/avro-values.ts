@@ -1,7 +1,7 @@
 import type avro from 'avsc';
 import { isArray, isEnum, isFixed, isMap, isRecord, isUnion, valuesOf } from '../../config/mapping/avro-kinds.ts';
 import { formatDecimal, integerOf } from '../decimal.ts';
-import { type FieldValue, Instant, isFieldObject, NumberText, refuseValue } from '../field-value.ts';
+import { type FieldObject, type FieldValue, Instant, NumberText, refuseValue } from '../field-value.ts';
 import { formatDate, formatInstant } from '../time.ts';
 import type { AvroTypes, LogicalKind } from './avro-types.ts';
 
@@ -41,7 +41,7 @@ export function avroReader({ type: root, logical }: AvroTypes): AvroReader {
     if (isMap(type)) {
       const member = readerOf(valuesOf(type));
       return (value, path) => {
-        if (!isFieldObject(value)) return refuseValue(path, 'must be a map', value);
+        if (!hasMembers(value)) return refuseValue(path, 'must be a map', value);
         return Object.fromEntries(
           Object.entries(value).map(([name, inner]) => [name, member(inner, `${path}.${name}`)]),
         );
@@ -53,7 +53,7 @@ export function avroReader({ type: root, logical }: AvroTypes): AvroReader {
   function recordReader(type: avro.types.RecordType): AvroReader {
     const fields = type.fields.map((field) => ({ field, read: readerOf(field.type) }));
     return (value, path) => {
-      if (!isFieldObject(value)) return refuseValue(path, 'must be a record', value);
+      if (!hasMembers(value)) return refuseValue(path, 'must be a record', value);
       const members = fields.map(({ field, read }) => {
         const at = path === '' ? field.name : `${path}.${field.name}`;
         const member = Object.hasOwn(value, field.name) ? value[field.name] : (field.defaultValue() as FieldValue);
@@ -67,7 +67,7 @@ export function avroReader({ type: root, logical }: AvroTypes): AvroReader {
     const branches = new Map(type.types.map((branch) => [branch.branchName, readerOf(branch)]));
     return (value, path) => {
       if (value === null && branches.has('null')) return null;
-      const [entry, ...more] = isFieldObject(value) ? Object.entries(value) : [];
+      const [entry, ...more] = hasMembers(value) ? Object.entries(value) : [];
       const read = entry && more.length === 0 ? branches.get(entry[0]) : undefined;
       return read && entry
         ? read(entry[1], path)
@@ -75,6 +75,14 @@ export function avroReader({ type: root, logical }: AvroTypes): AvroReader {
     };
   }
 }
+
+/** The library gives records and union branches as objects of its own classes, beside plain ones from JSON. */
+const hasMembers = (value: FieldValue | undefined): value is FieldObject =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !Buffer.isBuffer(value) &&
+  !(value instanceof NumberText);
 
 function leafReader(type: avro.Type, logical: LogicalKind | undefined): AvroReader {
   const read = primitiveReader(type);

@@ -103,6 +103,22 @@ test('everything that JSON.parse takes is taken with the same shape, and everyth
   );
 });
 
+test.each([
+  '{1.5:2}',
+  '{1.5 : 2}',
+  '[1.5 2.5]',
+  '[1.5.2]',
+  '[01.5]',
+  '[1.5"x"]',
+  '{"a"1.5}',
+  '[-]',
+  '1.5e',
+  '"1.5',
+  '[1.5}',
+])('marking makes no JSON of %s', (text) => {
+  expect(() => parseJson(text)).toThrow(SyntaxError);
+});
+
 test('a member named __proto__ is a member', () => {
   const parsed = parseJson('{"__proto__": {"x": 1.5}}');
   expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype);
