@@ -6,7 +6,6 @@ import type { Logger } from '../base/logging.ts';
 import { describeError } from '../base/logging.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { RowEntry } from '../model/mutation.ts';
-import type { Status } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import { Admission } from './admission.ts';
 import type { EntryAnswer } from './answer.ts';
