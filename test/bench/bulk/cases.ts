@@ -1,5 +1,6 @@
 import type { BenchCase } from '../support/case.ts';
 import { dataPlaneCase } from './data-plane/case.ts';
+import { httpCase } from './http/case.ts';
 
 /** Everything that `npm run bench -- bulk` measures, in this order. */
-export const BULK_CASES: readonly BenchCase[] = [dataPlaneCase];
+export const BULK_CASES: readonly BenchCase[] = [dataPlaneCase, httpCase];
