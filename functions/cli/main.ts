@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { systemClock } from '../../shared/base/clock.ts';
+import { toError } from '../../shared/base/errors.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
 import { openTopicPublisher } from '../../shared/google/pubsub/topic-publisher.ts';
 import { runCli } from './cli.ts';
@@ -15,6 +16,17 @@ process.once('SIGINT', () => {
   interrupted.abort(new CommandError('interrupted'));
 });
 
+function cannotConnect(error: unknown): never {
+  const { message } = toError(error);
+  throw new CommandError(
+    `no access to Pub/Sub: ${message}. Log in with "gcloud auth application-default login", or set PUBSUB_EMULATOR_HOST`,
+    { cause: error },
+  );
+}
+
+// An emulator takes no credentials, so nothing needs to look for the metadata server, which takes two seconds.
+if (process.env.PUBSUB_EMULATOR_HOST !== undefined) process.env.METADATA_SERVER_DETECTION ??= 'none';
+
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   terminal: createTerminal(process.stdout, process.stderr),
@@ -23,7 +35,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
     read: (path) => createReadStream(path),
     stdin: process.stdin,
   },
-  pubsub: { publisher: openTopicPublisher, puller: openSubscriptionPuller },
+  pubsub: {
+    publisher: (topic, options) => openTopicPublisher(topic, options).catch(cannotConnect),
+    puller: (subscription) => openSubscriptionPuller(subscription).catch(cannotConnect),
+  },
   clock: {
     ...systemClock,
     // Unlike the functions' clock this one holds the process: a command that waits is not finished.

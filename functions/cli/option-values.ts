@@ -17,4 +17,4 @@ export function positiveNumber(text: string): number {
 }
 
 /** Gathers the values of an option that may be given again. */
-export const repeated = (value: string, before: readonly string[]): string[] => [...before, value];
+export const repeated = (value: string, before: readonly string[] = []): string[] => [...before, value];

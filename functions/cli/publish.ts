@@ -16,12 +16,12 @@ import { createTally, failureLines, grouped, progressLine } from './publish/tall
 export interface PublishOptions {
   readonly config?: string;
   readonly format: Format;
-  readonly attribute: readonly string[];
+  readonly attribute?: readonly string[];
   readonly orderingKey?: string;
   readonly orderingField?: string;
   readonly recordsPerMessage: number;
   readonly rate?: number;
-  readonly dryRun: boolean;
+  readonly dryRun?: true;
 }
 
 export function addPublish(program: Command, context: CliContext, done: (code: ExitCode) => void): void {
@@ -43,7 +43,7 @@ export function addPublish(program: Command, context: CliContext, done: (code: E
         .choices(FORMATS)
         .default('ndjson'),
     )
-    .option('-a, --attribute <name=value>', 'attribute of every message (repeatable)', repeated, [])
+    .option('-a, --attribute <name=value>', 'attribute of every message (repeatable)', repeated)
     .option('--ordering-key <text>', 'ordering key of every message')
     .option('--ordering-field <field>', 'field of each JSON record that holds its ordering key, such as user.id')
     .option(
@@ -53,7 +53,7 @@ export function addPublish(program: Command, context: CliContext, done: (code: E
       1,
     )
     .option('-r, --rate <per second>', 'most records per second', positiveNumber)
-    .option('--dry-run', 'read, check and pack everything, publish nothing', false)
+    .option('--dry-run', 'read, check and pack everything, publish nothing')
     .addHelpText(
       'after',
       `
@@ -137,7 +137,7 @@ function packOptions({ framing }: ResolvedPipeline, options: PublishOptions): Pa
   return {
     framing,
     recordsPerMessage,
-    attributes: parseAttributes(options.attribute),
+    attributes: parseAttributes(options.attribute ?? []),
     orderingKeyOf: orderingKeys(options),
     isFramed: format === 'raw',
   };

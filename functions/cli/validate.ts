@@ -8,8 +8,8 @@ import type { CliContext } from './ports.ts';
 import { textTable } from './text-table.ts';
 
 export interface ValidateOptions {
-  readonly resolved: boolean;
-  readonly json: boolean;
+  readonly resolved?: true;
+  readonly json?: true;
 }
 
 export function addValidate(program: Command, context: CliContext, done: (code: ExitCode) => void): void {
@@ -24,8 +24,8 @@ export function addValidate(program: Command, context: CliContext, done: (code: 
       '[file]',
       'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says, else connector.yaml)',
     )
-    .option('--resolved', 'print the document that a bundle carries: defaults filled in, units plain, JSON', false)
-    .option('--json', 'print the outcome as JSON: {"ok", "problems", "warnings", "pipelines"}', false)
+    .option('--resolved', 'print the document that a bundle carries: defaults filled in, units plain, JSON')
+    .option('--json', 'print the outcome as JSON: {"ok", "problems", "warnings", "pipelines"}')
     .addHelpText(
       'after',
       `

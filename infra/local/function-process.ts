@@ -49,13 +49,14 @@ export function startFunctionHostProcess(target: string, options: FunctionProces
   const program = fileURLToPath(new URL('function-host-program.ts', import.meta.url));
   return startServerProcess('the function host', options, `/fn/${target}`, (port) => ({
     args: [program, JSON.stringify({ source: options.source, port } satisfies FunctionHostOptions)],
-    env: { FUNCTION_TARGET: target },
+    // No target: each function starts at its first request.
+    env: { FUNCTION_TARGET: undefined },
   }));
 }
 
 interface Launch {
   readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 async function startServerProcess(

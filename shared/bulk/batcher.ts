@@ -10,7 +10,7 @@ import type { Status } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import { Admission } from './admission.ts';
 import type { EntryAnswer } from './answer.ts';
-import { type BatchActions, deliverBatch, type FinalVerdict } from './deliver.ts';
+import { type BatchActions, deliverBatch, type FinalVerdict, type Retry } from './deliver.ts';
 import { mergeEntries, type RowWrite } from './lane.ts';
 import type { BatcherOptions } from './options.ts';
 import type { MutateRows, MutateRowsReply } from './ports.ts';
@@ -198,8 +198,8 @@ export class Batcher {
       settle: (entry, verdict) => {
         this.#settle(lane, entry, verdict);
       },
-      retry: (write, undecided, status) => {
-        this.#retry(lane, write, undecided, status);
+      retry: (again) => {
+        this.#retry(lane, again);
       },
       discard: (entry) => {
         this.#unhold(entry);
@@ -260,34 +260,43 @@ export class Batcher {
     }
   }
 
-  #retry(lane: TableLane, write: RowWrite<WaitingEntry>, undecided: readonly WaitingEntry[], status: Status): void {
-    const { clock, metrics, random } = this.#with;
-    write.attempts += 1;
-    this.#parked += undecided.length;
-    for (const entry of undecided) {
-      entry.lastStatus = status;
-      this.#unhold(entry);
-    }
-    const delay = backoffDelay(
-      {
-        initialMillis: this.#options.retryInitialBackoffMillis,
-        maxMillis: this.#options.retryMaxBackoffMillis,
-        jitter: RETRY_JITTER,
-      },
-      write.attempts,
-      random,
-    );
-    clock.after(delay, () => {
-      this.#parked -= undecided.length;
-      const wanted = undecided.filter(({ isAbandoned }) => !isAbandoned);
-      if (wanted.length === 0) {
-        lane.queue.release(write);
-      } else {
-        metrics.count('entriesRetried', wanted.length);
-        lane.queue.retry(write, wanted);
+  /**
+   * One timer for all that one answer left undecided, so that it goes again in as few requests as it went before: in an
+   * outage, a timer for each entry would turn every batch into as many requests as it has entries.
+   */
+  #retry(lane: TableLane, again: readonly Retry<WaitingEntry>[]): void {
+    const { clock, random } = this.#with;
+    for (const { write, undecided, status } of again) {
+      write.attempts += 1;
+      this.#parked += undecided.length;
+      for (const entry of undecided) {
+        entry.lastStatus = status;
+        this.#unhold(entry);
       }
-      this.#pump(lane);
-    });
+    }
+    const schedule = {
+      initialMillis: this.#options.retryInitialBackoffMillis,
+      maxMillis: this.#options.retryMaxBackoffMillis,
+      jitter: RETRY_JITTER,
+    };
+    for (const [attempts, together] of Map.groupBy(again, ({ write }) => write.attempts)) {
+      clock.after(backoffDelay(schedule, attempts, random), () => {
+        // Each goes to the head of the queue, so the last goes first.
+        for (const one of together.toReversed()) this.#sendAgain(lane, one);
+        this.#pump(lane);
+      });
+    }
+  }
+
+  #sendAgain(lane: TableLane, { write, undecided }: Retry<WaitingEntry>): void {
+    this.#parked -= undecided.length;
+    const wanted = undecided.filter(({ isAbandoned }) => !isAbandoned);
+    if (wanted.length === 0) {
+      lane.queue.release(write);
+    } else {
+      this.#with.metrics.count('entriesRetried', wanted.length);
+      lane.queue.retry(write, wanted);
+    }
   }
 
   /** The invocation that waited has run out of time. On the wire, the entry keeps its admission until it is answered. */

@@ -6,13 +6,20 @@ import type { LaneEntry, RowWrite } from './lane.ts';
 /** A verdict that ends an entry's stay in the batcher. */
 export type FinalVerdict = Exclude<Verdict, { kind: 'suspect' } | { kind: 'retry' }>;
 
+/** A write that met the weather: those of its entries that are undecided, and what was answered. */
+export interface Retry<Entry extends LaneEntry> {
+  readonly write: RowWrite<Entry>;
+  readonly undecided: readonly Entry[];
+  readonly status: Status;
+}
+
 /** What a batch may do to its entries. Given by the batcher; a fake in tests. */
 export interface BatchActions<Entry extends LaneEntry> {
   /** One request with one wire entry per group of parts; one answer each, by index. `purpose` only names the metric. */
   send(groups: readonly (readonly Entry[])[], purpose: 'write' | 'isolate'): Promise<readonly EntryAnswer[]>;
   settle(entry: Entry, verdict: FinalVerdict): void;
-  /** Sends the entries again later, with their row still held. */
-  retry(write: RowWrite<Entry>, undecided: readonly Entry[], status: Status): void;
+  /** Sends what one answer left undecided again later, with the rows still held; together, as it was sent before. */
+  retry(again: readonly Retry<Entry>[]): void;
   /** The entry's invocation is gone: it is done with, unsent. */
   discard(entry: Entry): void;
   /** Frees the row of a write that is decided. */
@@ -46,18 +53,21 @@ async function attempt<Entry extends LaneEntry>(
     wanted.map(({ parts }) => parts),
     purpose,
   );
-  return wanted.filter((write, index) => {
+  const again: Retry<Entry>[] = [];
+  const suspects = wanted.filter((write, index) => {
     const isAlone = wanted.length === 1 && write.parts.length === 1;
     const verdict = verdictOf(answerAt(answers, index), isAlone);
     if (verdict.kind === 'suspect') return true;
     if (verdict.kind === 'retry') {
-      actions.retry(write, write.parts, verdict.status);
+      again.push({ write, undecided: write.parts, status: verdict.status });
     } else {
       for (const part of write.parts) actions.settle(part, verdict);
       actions.release(write);
     }
     return false;
   });
+  if (again.length > 0) actions.retry(again);
+  return suspects;
 }
 
 /** Halves the suspects until each is cleared or alone. `wereAlone`: their refused request held nothing else than one write. */
@@ -90,7 +100,7 @@ async function takeApart<Entry extends LaneEntry>(write: RowWrite<Entry>, action
     const [answer] = await actions.send([[part]], 'isolate');
     const verdict = verdictOf(answer ?? { kind: 'unanswered' }, true);
     if (verdict.kind === 'retry') {
-      actions.retry(write, parts.slice(index), verdict.status);
+      actions.retry([{ write, undecided: parts.slice(index), status: verdict.status }]);
       return;
     }
     if (verdict.kind === 'suspect') throw new Error('an entry that was alone in its request cannot be a suspect');

@@ -31,7 +31,7 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
   const isEntry = entryBytes !== undefined && entryBytes.length <= MAX_MESSAGE_BYTES;
   const own = {
     'dlq-connector': 'bigtable',
-    'dlq-pipeline': options.pipeline,
+    'dlq-pipeline': truncateUtf8(options.pipeline),
     'dlq-destination': truncateUtf8(formatTableName(failed.destination)),
     'dlq-reason': reason,
     'dlq-error': truncateUtf8(failed.detail),
@@ -49,8 +49,10 @@ function withOriginal(
   original: Readonly<Record<string, string>>,
   roomBytes: number,
 ): Record<string, string> {
-  // A letter that was published back and failed again describes its last failure, but keeps its first message's id.
+  // A letter that was published back and failed again describes its last failure, but names its first message and
+  // the record's place in it: one without the other would name a record that never was.
   const firstId = original['dlq-original-message-id'];
+  const firstIndex = original['dlq-record-index'];
   const kept = Object.entries(original).filter(([name]) => !name.startsWith('dlq-') && !name.startsWith('goog'));
   const keptBytes = kept.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
   const room = keptBytes > roomBytes ? 0 : MAX_ATTRIBUTES - Object.keys(own).length - 1;
@@ -59,6 +61,7 @@ function withOriginal(
     ...Object.fromEntries(kept.slice(0, room)),
     ...own,
     ...(firstId !== undefined && { 'dlq-original-message-id': firstId }),
+    ...(firstId !== undefined && firstIndex !== undefined && { 'dlq-record-index': firstIndex }),
     ...(dropped > 0 && { 'dlq-attributes-dropped': String(dropped) }),
   };
 }

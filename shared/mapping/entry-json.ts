@@ -42,8 +42,8 @@ function mutationFromJson(json: unknown, path: string): Mutation {
     case 'addToCell':
     case 'mergeToCell': {
       const fields = fieldsOf(body, at, ['familyName', 'columnQualifier', 'timestamp', 'input']);
-      const qualifier = fieldsOf(fields.columnQualifier, `${at}.columnQualifier`, ['rawValue']);
-      const timestamp = fieldsOf(fields.timestamp, `${at}.timestamp`, ['rawTimestampMicros']);
+      const qualifier = valueOf(fields.columnQualifier, `${at}.columnQualifier`, 'rawValue');
+      const timestamp = valueOf(fields.timestamp, `${at}.timestamp`, 'rawTimestampMicros');
       return {
         kind,
         family: textAt(fields, 'familyName', at),
@@ -105,6 +105,13 @@ function fieldsOf(json: unknown, path: string, allowed: readonly string[]): Fiel
   return fields;
 }
 
+/** A `Value` of this one kind. Without it the value has no type, and the entry would be another one than as bytes. */
+function valueOf(json: unknown, path: string, kind: string): Fields {
+  const fields = fieldsOf(json, path, [kind]);
+  if (fields[kind] === undefined) throw new RecordError(`${path}: must have ${kind}`);
+  return fields;
+}
+
 function textAt(fields: Fields, name: string, path: string): string {
   const value = fields[name] ?? '';
   if (typeof value !== 'string') throw new RecordError(`${path}.${name}: must be a string`);
@@ -113,11 +120,22 @@ function textAt(fields: Fields, name: string, path: string): string {
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-/** Standard and URL-safe alphabets, as proto JSON allows. */
+/**
+ * Standard and URL-safe alphabets, padded or not, as proto JSON allows. The decoder drops what it cannot read, so the
+ * lengths that no bytes have are refused here.
+ */
 function bytesAt(fields: Fields, name: string, path: string): Buffer {
   const value = fields[name] ?? '';
-  if (typeof value !== 'string' || !BASE64.test(value)) throw new RecordError(`${path}.${name}: must be base64`);
+  if (typeof value !== 'string' || !BASE64.test(value) || !hasBase64Length(value)) {
+    throw new RecordError(`${path}.${name}: must be base64`);
+  }
   return Buffer.from(value, 'base64');
+}
+
+function hasBase64Length(text: string): boolean {
+  const padding = text.indexOf('=');
+  // Padding fills the last group of four and is never a whole group; a group of one character is less than a byte.
+  return padding === -1 ? text.length % 4 !== 1 : text.length % 4 === 0 && padding % 4 >= 2;
 }
 
 const INT64 = /^-?\d{1,19}$/;

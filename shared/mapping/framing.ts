@@ -49,9 +49,7 @@ const COMMA = 0x2c;
  */
 function elementsOf(data: Buffer): Buffer[] {
   const array = trimmed(data, 0, data.length);
-  if (array[0] !== OPEN_ARRAY || array.at(-1) !== CLOSE_ARRAY) {
-    throw new RecordError('message: must be a JSON array, because framing is json-array');
-  }
+  if (array[0] !== OPEN_ARRAY || array.at(-1) !== CLOSE_ARRAY) throw notAnArray();
   const elements: Buffer[] = [];
   const end = array.length - 1;
   let depth = 0;
@@ -60,22 +58,27 @@ function elementsOf(data: Buffer): Buffer[] {
     const byte = array[at];
     if (byte === QUOTE) {
       at = endOfString(array, at);
+      // The last bracket would be inside the string.
+      if (at >= end) throw notAnArray();
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       depth += 1;
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
       depth -= 1;
+      if (depth < 0) throw notAnArray();
     } else if (byte === COMMA && depth === 0) {
       elements.push(trimmed(array, start, at));
       start = at + 1;
     }
   }
-  if (depth !== 0)
-    throw new RecordError('message: must be a JSON array whose brackets match, because framing is json-array');
+  if (depth !== 0) throw notAnArray();
   const last = trimmed(array, start, end);
   // An empty array holds no records; otherwise what follows the last comma is one, even if it is not JSON.
   if (elements.length > 0 || last.length > 0) elements.push(last);
   return elements;
 }
+
+const notAnArray = (): RecordError =>
+  new RecordError('message: must be one JSON array whose brackets and quotes match, because framing is json-array');
 
 /** Index of the closing quote; the end of the data if there is none. */
 function endOfString(data: Buffer, quote: number): number {

@@ -29,26 +29,22 @@ export const tablePath = (name: TableName): string =>
 /** `project.instance.table`: the rendering in metrics, messages and dead letters. */
 export const formatTableName = (name: TableName): string => `${name.project}.${name.instance}.${name.table}`;
 
+/** A project may be scoped to a domain (`example.com:p`): only what comes before its colon holds dots. */
+const FULL_NAME = /^((?:[^:]*:)?[^.:]+)\.([^.]+)\.(.+)$/s;
+
 /**
- * Reads `project.instance.table` or a bare `table` that belongs to `home`. A project may hold dots and a colon
- * (`example.com:p`), so the table and the instance are the last two parts. Undefined when it is neither form.
+ * Reads `project.instance.table` or a bare `table` that belongs to `home`. Neither a project's own id nor an instance
+ * holds a dot and a table id may, so the table is all that follows the second of theirs. The bare form is one without
+ * any dot. Undefined when it is neither form.
  */
 export function parseTableName(
   text: string,
   home: Pick<TableName, 'project' | 'instance'> | undefined,
 ): TableName | undefined {
-  const parts = text.split('.');
-  // A table id may itself contain dots; the bare form therefore is one without any.
-  const candidate =
-    parts.length === 1
-      ? home && { ...home, table: text }
-      : parts.length >= 3 && {
-          project: parts.slice(0, -2).join('.'),
-          instance: parts.at(-2) ?? '',
-          table: parts.at(-1) ?? '',
-        };
-  if (!candidate) return undefined;
-  const { project, instance, table } = candidate;
+  const [, project, instance, table] = text.includes('.')
+    ? (FULL_NAME.exec(text) ?? [])
+    : [text, home?.project, home?.instance, text];
+  if (project === undefined || instance === undefined || table === undefined) return undefined;
   const isValid = [project, instance, table].every((part) => tableNamePartProblem(part) === undefined);
   return isValid ? { project, instance, table } : undefined;
 }

@@ -39,4 +39,4 @@ test('records published to the topic are rows, skipped, or dead letters, and tho
   expect(deadLetters.count).toBe(4);
   expect(stage.metrics.total('recordsApplied')).toBe(expected.applied + expected.held);
   expect(stage.metrics.total('recordsSkipped')).toBe(expected.skipped);
-});
+}, 60_000);

@@ -5,14 +5,24 @@ import {
   type CreateTableRequest,
 } from '../../infra/local/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import { Table, type ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
+import type { Type } from '../../infra/local/proto/google/bigtable/admin/v2/types.ts';
 import {
   BigtableClient,
   type MutateRowsRequest_Entry,
   type MutateRowsResponse,
-  type ReadRowsRequest,
+  ReadRowsRequest,
+  CheckAndMutateRowRequest,
+  MutateRowRequest,
+  ReadModifyWriteRowRequest,
   type ReadRowsResponse,
 } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
-import type { Mutation, RowFilter } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import type {
+  Mutation,
+  ReadModifyWriteRule,
+  RowFilter,
+  Value,
+} from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import { blank, unary } from '../../infra/local/unary.ts';
 import { statusName } from '../../shared/model/status.ts';
 
 export const INSTANCE = 'projects/p/instances/i';
@@ -38,17 +48,6 @@ export function connect(address: string): RawClient {
   };
 }
 
-/** One unary call: `call(client.data.mutateRow, client.data, request)` reads badly, so a closure it is. */
-export const answer = <Response>(
-  start: (callback: (error: ServiceError | null, response: Response) => void) => unknown,
-): Promise<Response> =>
-  new Promise((resolve, reject) => {
-    start((error, response) => {
-      if (error) reject(error);
-      else resolve(response);
-    });
-  });
-
 /** Every message of a stream; rejects with its status. */
 export async function messages<Response>(stream: ClientReadableStream<Response>): Promise<Response[]> {
   const received: Response[] = [];
@@ -56,7 +55,7 @@ export async function messages<Response>(stream: ClientReadableStream<Response>)
   return received;
 }
 
-/** `NAME: message` of whatever the promise rejected with; `OK` when it did not. */
+/** `NAME: message` of the status that the promise rejected with; `OK` when it did not. */
 export const outcome = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'OK',
@@ -66,7 +65,8 @@ export const outcome = (promise: Promise<unknown>): Promise<string> =>
     },
   );
 
-export const EMPTY_TABLE: Table = Table.decode(Buffer.alloc(0));
+/** The name alone: where only the status is promised. */
+export const code = async (promise: Promise<unknown>): Promise<string> => (await outcome(promise)).split(':')[0] ?? '';
 
 /** Creates `projects/p/instances/i/tables/{id}` and returns its name. */
 export async function createTable(
@@ -81,12 +81,30 @@ export async function createTable(
   const request: CreateTableRequest = {
     parent: INSTANCE,
     tableId: id,
-    table: { ...EMPTY_TABLE, columnFamilies },
+    table: { ...blank(Table), columnFamilies },
     initialSplits: splits.map((key) => ({ key: Buffer.from(key) })),
   };
-  const { name } = await answer<Table>((callback) => admin.createTable(request, callback));
+  const { name } = await unary(admin.createTable.bind(admin), request);
   return name;
 }
+
+export const addFamily = (
+  { admin }: RawClient,
+  table: string,
+  id: string,
+  family: Partial<ColumnFamily> = {},
+): Promise<Table> =>
+  unary(admin.modifyColumnFamilies.bind(admin), {
+    name: table,
+    modifications: [
+      {
+        id,
+        mod: { $case: 'create', value: { gcRule: undefined, valueType: undefined, ...family } },
+        updateMask: undefined,
+      },
+    ],
+    ignoreWarnings: false,
+  });
 
 export const setCell = (
   family: string,
@@ -131,15 +149,8 @@ export const statuses = (responses: readonly MutateRowsResponse[]): [number, str
   );
 
 export const readRequest = (tableName: string, more: Partial<ReadRowsRequest> = {}): ReadRowsRequest => ({
+  ...blank(ReadRowsRequest),
   tableName,
-  authorizedViewName: '',
-  materializedViewName: '',
-  appProfileId: '',
-  rows: undefined,
-  filter: undefined,
-  rowsLimit: 0n,
-  requestStatsView: 0,
-  reversed: false,
   ...more,
 });
 
@@ -213,3 +224,95 @@ export async function firstMessage<Response>(stream: ClientReadableStream<Respon
   stream.pause();
   return message;
 }
+
+export const mutateRow = ({ data }: RawClient, more: Partial<MutateRowRequest>): Promise<unknown> =>
+  unary(data.mutateRow.bind(data), { ...blank(MutateRowRequest), ...more });
+
+export const checkAndMutate = async (
+  { data }: RawClient,
+  more: Partial<CheckAndMutateRowRequest>,
+): Promise<boolean> => {
+  const { predicateMatched } = await unary(data.checkAndMutateRow.bind(data), {
+    ...blank(CheckAndMutateRowRequest),
+    ...more,
+  });
+  return predicateMatched;
+};
+
+/** The changed cells as `family:qualifier=value`, the value as latin1. */
+export const readModifyWrite = async (
+  { data }: RawClient,
+  more: Partial<ReadModifyWriteRowRequest>,
+): Promise<string[]> => {
+  const { row } = await unary(data.readModifyWriteRow.bind(data), { ...blank(ReadModifyWriteRowRequest), ...more });
+  return (row?.families ?? []).flatMap(({ name, columns }) =>
+    columns.flatMap(({ qualifier, cells }) =>
+      cells.map(({ value }) => `${name}:${qualifier.toString('latin1')}=${value.toString('latin1')}`),
+    ),
+  );
+};
+
+export const append = (family: string, qualifier: string, value: string): ReadModifyWriteRule => ({
+  familyName: family,
+  columnQualifier: Buffer.from(qualifier),
+  rule: { $case: 'appendValue', value: Buffer.from(value) },
+});
+
+export const increment = (family: string, qualifier: string, amount: bigint): ReadModifyWriteRule => ({
+  familyName: family,
+  columnQualifier: Buffer.from(qualifier),
+  rule: { $case: 'incrementAmount', value: amount },
+});
+
+export const deleteColumn = (family: string, qualifier: string, start?: bigint, end?: bigint): Mutation => ({
+  mutation: {
+    $case: 'deleteFromColumn',
+    value: {
+      familyName: family,
+      columnQualifier: Buffer.from(qualifier),
+      timeRange:
+        start === undefined && end === undefined
+          ? undefined
+          : { startTimestampMicros: start ?? 0n, endTimestampMicros: end ?? 0n },
+    },
+  },
+});
+
+export const deleteFamily = (family: string): Mutation => ({
+  mutation: { $case: 'deleteFromFamily', value: { familyName: family } },
+});
+
+export const deleteRow: Mutation = { mutation: { $case: 'deleteFromRow', value: {} } };
+
+/** An aggregate's input or state on the wire. */
+export const aggregate = (
+  operation: 'addToCell' | 'mergeToCell',
+  family: string,
+  input: Value['kind'],
+  { qualifier = 'q', micros = 1000n }: { readonly qualifier?: string; readonly micros?: bigint } = {},
+): Mutation => ({
+  mutation: {
+    $case: operation,
+    value: {
+      familyName: family,
+      columnQualifier: { type: undefined, kind: { $case: 'rawValue', value: Buffer.from(qualifier) } },
+      timestamp: { type: undefined, kind: { $case: 'rawTimestampMicros', value: micros } },
+      input: { type: undefined, kind: input },
+    },
+  },
+});
+
+const INT64: Type = { kind: { $case: 'int64Type', value: { encoding: undefined } } };
+
+/** A family of an aggregate over int64. */
+export const aggregateFamily = (
+  aggregator: 'sum' | 'min' | 'max' | 'hllppUniqueCount',
+  inputType: Type = INT64,
+): Partial<ColumnFamily> => ({
+  valueType: {
+    kind: {
+      $case: 'aggregateType',
+      value: { inputType, stateType: undefined, aggregator: { $case: aggregator, value: {} } },
+    },
+  },
+});

@@ -24,7 +24,8 @@ export async function startDeadLetters(): Promise<DeadLetters> {
   const pubsub = await startPubSubServer();
   const before = process.env.PUBSUB_EMULATOR_HOST;
   process.env.PUBSUB_EMULATOR_HOST = pubsub.address;
-  const subscriber = new SubscriberClient(pubsub.address, credentials.createInsecure());
+  const options = { 'grpc.max_receive_message_length': -1 };
+  const subscriber = new SubscriberClient(pubsub.address, credentials.createInsecure(), options);
   let isCreated = false;
   return {
     pubsub,

@@ -9,7 +9,7 @@ import type { MutateRowsRequest } from '../../infra/local/proto/google/bigtable/
 import { type LocalBigtable, startBigtableServer } from '../../infra/local/bigtable/server.ts';
 import { type Clock, systemClock } from '../../shared/base/clock.ts';
 import { systemRandom } from '../../shared/base/ids.ts';
-import { connect, createTable, readRows, type RawClient, type ReadRow } from '../infra/local/bigtable/raw-client.ts';
+import { connect, createTable, readRows, type RawClient, type ReadRow } from './bigtable-raw-client.ts';
 import { DEAD_LETTER_TOPIC, type DeadLetters, startDeadLetters } from './dead-letters.ts';
 import { pushBody, type TestMessage } from './push-body.ts';
 

@@ -10,8 +10,17 @@ import { addFailed, addPublished, type Tally } from './tally.ts';
 const MAX_MESSAGES_ON_THEIR_WAY = 4_000;
 const MAX_BYTES_ON_THEIR_WAY = 32 * 1024 * 1024;
 
-/** Answers that the next message would get as well: there is no point in going on. */
-const HOPELESS: ReadonlySet<StatusName> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'UNAUTHENTICATED']);
+/**
+ * Answers that the next message would get as well, so that there is no point in going on. A service that is not there
+ * is among them: the publisher has tried for a minute by then.
+ */
+const HOPELESS: ReadonlySet<StatusName> = new Set([
+  'NOT_FOUND',
+  'PERMISSION_DENIED',
+  'UNAUTHENTICATED',
+  'UNAVAILABLE',
+  'DEADLINE_EXCEEDED',
+]);
 
 export interface Sending {
   readonly publisher: Publisher;
@@ -44,8 +53,9 @@ export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending)
         if (failure === undefined) {
           addPublished(tally, records, message.data.length);
         } else {
-          addFailed(tally, records, { from, to, reason: failure.message });
-          if (isHopeless(failure)) stop.reason ??= failure.message;
+          const reason = shortened(failure.message);
+          addFailed(tally, records, { from, to, reason });
+          if (isHopeless(failure)) stop.reason ??= reason;
         }
         onAdvance();
       });
@@ -58,6 +68,9 @@ export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending)
   }
   return stop.reason ?? (signal.aborted ? 'interrupted' : undefined);
 }
+
+/** The client's account of its retries repeats itself for pages. */
+const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 199)}…` : text);
 
 const isHopeless = (error: Error): boolean =>
   'code' in error && typeof error.code === 'number' && HOPELESS.has(statusName(error.code));

@@ -8,9 +8,9 @@ import { parseWhere, type LetterFilter } from './letters.ts';
 export interface ReplayOptions {
   readonly config?: string;
   readonly subscription?: string;
-  readonly apply: boolean;
+  readonly apply?: true;
   readonly to?: string;
-  readonly where: readonly string[];
+  readonly where?: readonly string[];
   readonly max: number;
   readonly rate?: number;
   /** Seconds. */
@@ -61,7 +61,7 @@ export function planReplay(
   return {
     subscription: subscription === undefined ? reader : qualify(subscription, 'subscriptions', project),
     target,
-    filter: { pipeline: name, where: parseWhere(options.where), onlyRecords: isOwnTopic && !readsEntries },
+    filter: { pipeline: name, where: parseWhere(options.where ?? []), onlyRecords: isOwnTopic && !readsEntries },
     max: options.max,
     idleMillis: options.idle * 1_000,
     perSecond: options.rate,

@@ -58,7 +58,7 @@ const POSIX_CLASSES: Readonly<Record<string, string>> = {
   xdigit: '0-9A-Fa-f',
 };
 const CONTROL_ESCAPES: Readonly<Record<string, string>> = { a: '\x07', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
-const OPERATORS = new Set('.*+?()|[]{}^$');
+const OPERATORS = new Set('*+?)|^$');
 
 class Scanner {
   source = '';
@@ -80,6 +80,7 @@ class Scanner {
       else if (character === '[') this.#class();
       else if (character === '.') this.#operator(this.#dot);
       else if (character === '(') this.#group();
+      else if (character === '{') this.#repetition();
       else if (OPERATORS.has(character)) this.#operator(character);
       else this.#text(character);
     }
@@ -94,6 +95,17 @@ class Scanner {
     if (plain?.[0].includes('s')) throw new SyntaxError(`unsupported group: (${plain[0]}`);
     this.#at += opened?.[0].length ?? 0;
     this.#operator(plain ? `(${plain[0]}` : '(?:');
+  }
+
+  /** `{2}`, `{2,}`, `{2,5}`; any other brace is a literal one. */
+  #repetition(): void {
+    const counts = /^\d+(?:,\d*)?\}/.exec(this.#pattern.slice(this.#at));
+    if (!counts) {
+      this.#text('{');
+      return;
+    }
+    this.#at += counts[0].length;
+    this.#operator(`{${counts[0]}`);
   }
 
   #escape(): void {

@@ -54,6 +54,7 @@ export function describeRun({ checks, observed, burstMillis, burstRecords, laten
       checks.map(({ what, got, mustBe, isRight }) => [what, count(got), count(mustBe), isRight ? 'ok' : 'WRONG']),
     ),
     `deliveries:          ${count(observed.delivered)} pushes; asked for again by the function: ${list(observed.redelivered)}`,
+    `MutateRows requests: ${count(observed.requests)}, of them only to find the entry to blame: ${count(observed.requestsForIsolation)}`,
     `dead letters by the reason they carry: ${list(countReasons(observed.deadLetters))}`,
     `burst:               ${count(burstRecords)} records in ${(burstMillis / 1000).toFixed(1)} s = ${count(rate)} records/s, from the first publish to the last acknowledgement`,
     `publish → readable:  p50 ${millis(latency.p50Millis)}, p95 ${millis(latency.p95Millis)} (${latency.samples} rows sampled with the official client, one record a message, 200 messages/s)`,

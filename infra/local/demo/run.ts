@@ -131,6 +131,8 @@ function observe(
     backlog,
     applied: metrics.total('recordsApplied'),
     skipped: metrics.total('recordsSkipped'),
+    requests: metrics.total('requestsSent'),
+    requestsForIsolation: metrics.total('requestsForIsolation'),
     deadLetters: deadLetters.letters(published),
     redelivered,
     otherRedeliveries: sum([...redelivered].map(([reason, count]) => (reason === 'missing-family' ? 0 : count))),

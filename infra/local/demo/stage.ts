@@ -12,6 +12,8 @@ import { FunctionMetrics } from './function-metrics.ts';
 export interface StageOptions {
   /** Divides the waiting times of Pub/Sub: with 10, a refused message comes back after 1 s at the earliest. */
   readonly timeScale: number;
+  /** Pushes under way at once. Default: that of the embedded Pub/Sub. */
+  readonly pushConcurrency?: number | undefined;
   /** Where the function comes from. Default: this repository; else the folder of a bundle. */
   readonly source?: string | undefined;
   /** Takes the lines of the function's log. */
@@ -39,9 +41,14 @@ const POLL_MILLIS = 20;
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /** Always the embedded servers, whatever the environment names: the demo counts on what they count. */
-export async function openStage({ timeScale, source, onLine }: StageOptions): Promise<Stage> {
+export async function openStage({ timeScale, pushConcurrency, source, onLine }: StageOptions): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
-  const cloud = await startLocalCloud({ mode: 'embedded', timeScale, env: {} });
+  const cloud = await startLocalCloud({
+    mode: 'embedded',
+    timeScale,
+    ...(pushConcurrency !== undefined && { pushConcurrency }),
+    env: {},
+  });
   opened.defer(() => cloud.close());
   const metrics = new FunctionMetrics();
   const connector = await startLocalConnector({

@@ -15,6 +15,9 @@ export interface Observed {
   /** What the function reports of itself. */
   readonly applied: number;
   readonly skipped: number;
+  /** `MutateRows` requests that it sent, and those of them that only looked for the entry to blame. */
+  readonly requests: number;
+  readonly requestsForIsolation: number;
   readonly deadLetters: readonly DeadLetter[];
   /** Rows of the held records: before their family was there, and after. */
   readonly heldRowsBefore: number;

@@ -1,6 +1,6 @@
 /** A first-in first-out queue whose `shift` costs constant time, and that can bring a later item to its front. */
 export class Fifo<Item> {
-  #items: Item[] = [];
+  #items: (Item | undefined)[] = [];
   #head = 0;
 
   get length(): number {
@@ -14,8 +14,9 @@ export class Fifo<Item> {
   shift(): Item | undefined {
     if (this.length === 0) return undefined;
     const item = this.#items[this.#head];
+    // What left must not stay reachable: an item may hold megabytes. The places are given back in lumps.
+    this.#items[this.#head] = undefined;
     this.#head += 1;
-    // What was taken is freed in lumps, so that no item stays reachable for long after it left.
     if (this.#head >= 256 && this.#head * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

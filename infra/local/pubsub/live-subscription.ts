@@ -194,14 +194,17 @@ export class LiveSubscription {
   #pump(): void {
     if (this.#isPumping || this.#closedBy) return;
     this.#isPumping = true;
-    const now = this.#context.timing.clock.now();
-    this.#counts.expired += this.#state.advance(now);
-    this.#buryExhausted(now);
-    for (let hasTaken = true; hasTaken;) {
-      hasTaken = false;
-      for (const consumer of this.#consumers) if (consumer.pump()) hasTaken = true;
+    try {
+      const now = this.#context.timing.clock.now();
+      this.#counts.expired += this.#state.advance(now);
+      this.#buryExhausted(now);
+      for (let hasTaken = true; hasTaken;) {
+        hasTaken = false;
+        for (const consumer of this.#consumers) if (consumer.pump()) hasTaken = true;
+      }
+    } finally {
+      this.#isPumping = false;
     }
-    this.#isPumping = false;
     this.#arm();
   }
 

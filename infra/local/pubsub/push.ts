@@ -67,8 +67,12 @@ export class PushLoop {
 
   /** Starts one push if it may. @returns whether it did. */
   pump(): boolean {
-    if (this.#isStopped || !this.#pace.mayStart(this.#timing.clock.now())) {
-      this.#resumeAfterPause();
+    // One reading of the clock decides both whether to wait and for how long: a pause that ends between two readings
+    // would be waited for by nobody.
+    const now = this.#timing.clock.now();
+    if (this.#isStopped) return false;
+    if (!this.#pace.mayStart(now)) {
+      this.#resumeAfterPause(now);
       return false;
     }
     const [delivery] = this.#source.take(ONE);
@@ -131,9 +135,9 @@ export class PushLoop {
     this.#source.wake();
   }
 
-  #resumeAfterPause(): void {
-    const pauseMillis = this.#pace.pausedUntil - this.#timing.clock.now();
-    if (this.#isStopped || pauseMillis <= 0 || this.#cancelResume) return;
+  #resumeAfterPause(now: number): void {
+    const pauseMillis = this.#pace.pausedUntil - now;
+    if (pauseMillis <= 0 || this.#cancelResume) return;
     this.#cancelResume = this.#timing.clock.after(pauseMillis, () => {
       this.#cancelResume = undefined;
       this.#source.wake();

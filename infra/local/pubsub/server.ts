@@ -47,7 +47,8 @@ export interface LocalPubSub {
 
 /**
  * Serves google.pubsub.v1 Publisher and Subscriber from memory: the official clients connect to it unchanged, and
- * push subscriptions deliver over HTTP as the service does.
+ * push subscriptions deliver over HTTP as the service does. Not there: snapshots, schemas, message transforms, detaching,
+ * exports to other products, retention by topic (a topic keeps the setting and nothing else), and OIDC tokens on pushes.
  *
  * @example
  * const pubsub = await startPubSubServer({ timeScale: 100 });

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { projectOf } from '../../config/addresses.ts';
 import { STATUS_CODES } from '../../model/status.ts';
+import { openPubSub } from './client.ts';
 
 /** A message under a lease. */
 export interface LeasedMessage {
@@ -26,15 +26,14 @@ const LEASE_SECONDS = 600;
 const IDS_PER_REQUEST = 1_000;
 
 /**
- * Pulls one subscription by unary requests over the official client, which is loaded here and not before: what is
- * pulled is exactly what was asked for, and nothing is leased in the background. Obeys PUBSUB_EMULATOR_HOST.
+ * Pulls one subscription by unary requests over the official client: what is pulled is exactly what was asked for, and
+ * nothing is leased in the background.
  *
  * @param subscription `projects/p/subscriptions/s`.
  */
 export async function openSubscriptionPuller(subscription: string): Promise<SubscriptionPuller> {
-  const { PubSub, v1 } = await import('@google-cloud/pubsub');
-  const project = projectOf(subscription);
-  const pubsub = new PubSub(project === undefined ? {} : { projectId: project });
+  const pubsub = await openPubSub(subscription);
+  const { v1 } = await import('@google-cloud/pubsub');
   // What the library hands to its own clients; the two types differ only in how they write "absent".
   const config = (await pubsub.getClientConfig()) as ConstructorParameters<typeof v1.SubscriberClient>[0];
   const client = new v1.SubscriberClient(config);

@@ -1,4 +1,4 @@
-import { projectOf } from '../../config/addresses.ts';
+import { openPubSub } from './client.ts';
 
 /** A message on its way to a topic. */
 export interface TopicMessage {
@@ -17,9 +17,8 @@ export interface TopicPublisher {
 const PUBLISH_TIMEOUT_MILLIS = 60_000;
 
 /**
- * Publishes to one topic in batches, over the official client, which is loaded here and not before. Obeys
- * PUBSUB_EMULATOR_HOST. After a failed message of an ordering key the later ones of that key fail too, so that their
- * order is kept.
+ * Publishes to one topic in batches, over the official client. After a failed message of an ordering key the later
+ * ones of that key fail too, so that their order is kept.
  *
  * @param topic `projects/p/topics/t`.
  */
@@ -27,9 +26,7 @@ export async function openTopicPublisher(
   topic: string,
   { isOrdered }: { readonly isOrdered: boolean },
 ): Promise<TopicPublisher> {
-  const { PubSub } = await import('@google-cloud/pubsub');
-  const project = projectOf(topic);
-  const client = new PubSub(project === undefined ? {} : { projectId: project });
+  const client = await openPubSub(topic);
   const handle = client.topic(topic, {
     messageOrdering: isOrdered,
     batching: { maxMessages: 500, maxBytes: 4 * 1024 * 1024, maxMilliseconds: 10 },

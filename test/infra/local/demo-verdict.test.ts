@@ -28,6 +28,8 @@ const asItMustBe: Observed = {
   backlog: 0,
   applied: expected.applied + expected.held,
   skipped: expected.skipped,
+  requests: 100,
+  requestsForIsolation: 20,
   deadLetters: letters,
   heldRowsBefore: 0,
   heldRowsAfter: expected.heldRows.size,

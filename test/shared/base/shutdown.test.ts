@@ -38,7 +38,12 @@ function setUp(options: Partial<DrainOptions> = {}) {
 /** A request that a test ends. */
 function request() {
   const { promise, resolve } = Promise.withResolvers<string>();
-  return { run: () => promise, finish: () => { resolve('answer'); } };
+  return {
+    run: () => promise,
+    finish: () => {
+      resolve('answer');
+    },
+  };
 }
 
 test('an idle process drains and exits with 0 at once', async () => {

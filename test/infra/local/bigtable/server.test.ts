@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startBigtableServer, type LocalBigtable } from '../../../../infra/local/bigtable/server.ts';
-import { connect, createTable, entry, mutateRows, readRows, setCell, statuses, type RawClient } from '../../../support/bigtable-raw-client.ts';
+import {
+  connect,
+  createTable,
+  entry,
+  mutateRows,
+  readRows,
+  setCell,
+  statuses,
+  type RawClient,
+} from '../../../support/bigtable-raw-client.ts';
 
 let bigtable: LocalBigtable;
 let client: RawClient;

@@ -176,3 +176,11 @@ test('a server whose memory is full of backlog refuses publishes until some of i
   await publish();
   await small.close();
 });
+
+test.each([
+  [{ timeScale: 0 }, 'timeScale: must be a finite number above 0, got 0'],
+  [{ timeScale: Infinity }, 'timeScale: must be a finite number above 0, got Infinity'],
+  [{ pushConcurrency: 0 }, 'pushConcurrency: must be a whole number from 1, got 0'],
+])('a server with %j does not start', async (options, rule) => {
+  await expect(startFixture(options)).rejects.toThrow(rule);
+});

@@ -232,7 +232,10 @@ test('exactly-once delivery refuses an acknowledgement whose lease is over', asy
   const [first] = await pullNow(subscription.name);
   await until(() => fixture.server.counters(subscription.name).expired === 1, 'the end of the lease');
   const late = { subscription: subscription.name, ackIds: [first?.ackId ?? ''] };
-  expect(await codeOf(fixture.subscriber.acknowledge(late))).toBe(9);
+  await expect(fixture.subscriber.acknowledge(late)).rejects.toMatchObject({
+    code: 9,
+    errorInfoMetadata: { [first?.ackId ?? '']: 'PERMANENT_FAILURE_INVALID_ACK_ID' },
+  });
   const results: string[] = [];
   subscription.on('message', (message: Message) => {
     message.ackWithResponse().then(

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBigtableServer } from '../../infra/local/bigtable/server.ts';
+import { startChild, untilChildAnswers } from '../../infra/local/child-process.ts';
+import { findEmulator } from '../../infra/local/cloud-sdk.ts';
+import { freePort, LOOPBACK } from '../../infra/local/tcp.ts';
+import type { ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
+import { addFamily, connect, createTable, type RawClient } from '../support/bigtable-raw-client.ts';
+import type { ContractCase } from './bigtable-case.ts';
+import { DIFFERENCES } from './bigtable-differences.ts';
+import { FILTER_CASES } from './bigtable-filter-cases.ts';
+import { ADMIN_CASES, READ_CASES } from './bigtable-read-cases.ts';
+import { MUTATE_ROWS_CASES, SINGLE_ROW_CASES } from './bigtable-write-cases.ts';
+
+/**
+ * What the service promises, asked of the embedded server and, where the Cloud SDK has it, of Google's emulator.
+ * Change-stream and backup RPCs are never asked of the emulator: they end its process.
+ */
+const CASES: readonly ContractCase[] = [
+  ...MUTATE_ROWS_CASES,
+  ...SINGLE_ROW_CASES,
+  ...READ_CASES,
+  ...FILTER_CASES,
+  ...ADMIN_CASES,
+];
+
+interface Backend {
+  readonly address: string;
+  close(): Promise<unknown>;
+}
+
+const emulator = await findEmulator('bigtable');
+
+async function startGoogleEmulator(): Promise<Backend> {
+  if (!('found' in emulator)) throw new Error(emulator.missing);
+  const port = await freePort();
+  const child = await startChild({
+    name: 'cbtemulator',
+    command: emulator.found.command,
+    args: emulator.found.args(port),
+  });
+  const address = `${LOOPBACK}:${port}`;
+  await untilChildAnswers(child, 'cbtemulator', address, 15_000);
+  return { address, close: () => child.stop() };
+}
+
+/** Families one after the other: the emulator shows them in the order of their creation, which one request leaves open. */
+async function createInOrder(
+  client: RawClient,
+  id: string,
+  families: Readonly<Record<string, Partial<ColumnFamily>>>,
+  splits: readonly string[] | undefined,
+): Promise<string> {
+  const [first, ...others] = Object.entries(families);
+  const name = await createTable(client, id, first ? Object.fromEntries([first]) : {}, splits);
+  for (const [family, declared] of others) await addFamily(client, name, family, declared);
+  return name;
+}
+
+function conformance(start: () => Promise<Backend>, expected: (each: ContractCase) => unknown): void {
+  let backend: Backend;
+  let client: RawClient;
+  let tables = 0;
+
+  beforeAll(async () => {
+    backend = await start();
+    client = connect(backend.address);
+  });
+
+  afterAll(async () => {
+    client.close();
+    await backend.close();
+  });
+
+  test.each(CASES.map((each) => [each.name, each] as const))('%s', async (_name, each) => {
+    tables += 1;
+    const id = `case-${tables}`;
+    const answer = await each.run(client, (families, splits) => createInOrder(client, id, families, splits));
+    expect(answer).toEqual(expected(each));
+  });
+}
+
+describe('the embedded Bigtable answers as the service does', () => {
+  conformance(
+    () => startBigtableServer(),
+    ({ service }) => service,
+  );
+});
+
+const reason = 'missing' in emulator ? ` (skipped: ${emulator.missing})` : '';
+describe.skipIf('missing' in emulator)(`Google's emulator answers so too, but for known differences${reason}`, () => {
+  conformance(startGoogleEmulator, ({ name, service }) => (name in DIFFERENCES ? DIFFERENCES[name] : service));
+});
+
+test('every known difference is one, and of a case that is there', () => {
+  for (const [name, answer] of Object.entries(DIFFERENCES)) {
+    const found = CASES.find((each) => each.name === name);
+    expect(found, name).toBeDefined();
+    expect(answer, name).not.toEqual(found?.service);
+  }
+});

@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest';
+import type { PulledMessage } from '../../../functions/cli/ports.ts';
+import { isWanted, reframed, republished } from '../../../functions/cli/replay/letters.ts';
+import { FakePubSub, configOf, run, statusError } from './fakes.ts';
+
+const CONFIG = configOf({ failurePolicy: 'dead-letter', deadLetter: { topic: 'dlq' } });
+
+let ids = 0;
+const letter = (data: string, attributes: Readonly<Record<string, string>> = {}): PulledMessage => {
+  ids += 1;
+  return {
+    ackId: `ack-${ids}`,
+    messageId: String(ids),
+    data: Buffer.from(data),
+    attributes: {
+      'dlq-connector': 'bigtable',
+      'dlq-pipeline': 'orders',
+      'dlq-reason': 'rejected',
+      'dlq-destination': 'p.i.t',
+      'dlq-payload': 'record',
+      'dlq-timestamp': '2025-01-01T00:00:00.000Z',
+      'dlq-original-message-id': `original-${data}`,
+      'dlq-error': 'refused',
+      color: 'red',
+      ...attributes,
+    },
+  };
+};
+
+function given(...letters: readonly PulledMessage[]): FakePubSub {
+  const pubsub = new FakePubSub();
+  pubsub.letters = [...letters];
+  return pubsub;
+}
+
+const replay = (
+  args: readonly string[],
+  pubsub: FakePubSub,
+  more: { config?: string; signal?: AbortSignal; waits?: number[] } = {},
+) => run(['replay-dlq', 'orders', ...args], { config: CONFIG, pubsub, ...more });
+
+describe('without --apply', () => {
+  test('letters are counted by reason and all given back, and no payload is shown', async () => {
+    const pubsub = given(
+      letter('secret-1'),
+      letter('secret-2', { 'dlq-timestamp': '2025-01-02T00:00:00.000Z' }),
+      letter('secret-3', { 'dlq-reason': 'serializer' }),
+      letter('other', { 'dlq-pipeline': 'clicks' }),
+    );
+    const { code, out } = await replay([], pubsub);
+    expect(code).toBe(0);
+    expect(out.split('\n').slice(0, 3)).toEqual([
+      'REASON      DESTINATION  PAYLOAD  LETTERS  OLDEST                    NEWEST',
+      'rejected    p.i.t        record   2        2025-01-01T00:00:00.000Z  2025-01-02T00:00:00.000Z',
+      'serializer  p.i.t        record   1        2025-01-01T00:00:00.000Z  2025-01-01T00:00:00.000Z',
+    ]);
+    expect(out).toContain('3 letters in projects/p/subscriptions/dlq-reader, all given back; 1 left out');
+    expect(out.replaceAll('original-secret', '')).not.toContain('secret');
+    expect(pubsub.letters).toHaveLength(4);
+    expect(pubsub.leased.size).toBe(0);
+    expect(pubsub.acknowledged).toEqual([]);
+    expect(pubsub.published).toEqual([]);
+  });
+
+  test('--max and --where bound what is looked at', async () => {
+    const pubsub = given(letter('a'), letter('b', { color: 'blue' }), letter('c'), letter('d'));
+    const { out } = await replay(['--max', '2', '--where', 'color=red', '--where', 'dlq-reason=rejected'], pubsub);
+    expect(out).toContain('2 letters in');
+    expect(out).toContain('there may be more (--max)');
+    expect(pubsub.letters).toHaveLength(4);
+  });
+});
+
+describe('with --apply', () => {
+  test('letters are published with their original attributes, then acknowledged', async () => {
+    const pubsub = given(letter('a'), letter('b'));
+    const { code, out } = await replay(['--apply', '--to', 'orders'], pubsub);
+    expect(code).toBe(0);
+    expect(out).toBe('2 letters published to projects/p/topics/orders and acknowledged; 0 given back');
+    expect(pubsub.published[0]).toEqual({
+      topic: 'projects/p/topics/orders',
+      data: Buffer.from('a'),
+      attributes: { 'dlq-original-message-id': 'original-a', color: 'red' },
+    });
+    expect(pubsub.events).toEqual(['published a', 'published b', 'acknowledged a', 'acknowledged b']);
+    expect(pubsub.letters).toEqual([]);
+    expect(pubsub.openPublishers.size).toBe(0);
+  });
+
+  test('a letter whose publish fails is given back and never acknowledged, and the others go on', async () => {
+    const pubsub = given(letter('a'), letter('bad'), letter('c'));
+    pubsub.refuse = ({ data }) => (data.toString() === 'bad' ? statusError(3, 'no') : undefined);
+    const { code, err, out } = await replay(['--apply', '--to', 'orders'], pubsub);
+    expect(code).toBe(1);
+    expect(err).toBe('1 letters were not published: no');
+    expect(out).toContain('2 letters published');
+    expect(out).toContain('1 given back');
+    expect(pubsub.letters.map(({ data }) => data.toString())).toEqual(['bad']);
+  });
+
+  test('a topic that takes nothing ends the replay before the subscription is emptied', async () => {
+    const pubsub = given(...Array.from({ length: 250 }, (_, index) => letter(String(index))));
+    pubsub.refuse = () => statusError(5, 'no topic');
+    const { code, out } = await replay(['--apply', '--to', 'nope'], pubsub);
+    expect(code).toBe(1);
+    expect(out).toContain('100 given back; ended because nothing could be published');
+    expect(pubsub.letters).toHaveLength(250);
+  });
+
+  test('--max takes no more, and --rate paces and pulls no more than its leases last', async () => {
+    const pubsub = given(...Array.from({ length: 10 }, (_, index) => letter(String(index))));
+    const waits: number[] = [];
+    await replay(['--apply', '--to', 'orders', '--max', '3', '--rate', '0.01'], pubsub, { waits });
+    expect(pubsub.published).toHaveLength(3);
+    expect(pubsub.letters).toHaveLength(7);
+    expect(pubsub.largestPull).toBe(3);
+    expect(waits).toEqual([100_000, 100_000]);
+    await replay(['--apply', '--to', 'orders', '--rate', '0.01'], pubsub);
+    expect(pubsub.letters).toEqual([]);
+  });
+
+  test('Ctrl-C acknowledges what was published and gives the rest back', async () => {
+    const interrupted = new AbortController();
+    const pubsub = given(letter('a'), letter('b'), letter('c'));
+    pubsub.refuse = () => {
+      interrupted.abort(new Error('interrupted'));
+      return undefined;
+    };
+    const { code, out } = await replay(['--apply', '--to', 'orders', '--rate', '1'], pubsub, {
+      signal: interrupted.signal,
+    });
+    expect(code).toBe(130);
+    expect(out).toContain('; interrupted');
+    expect(pubsub.events).toEqual(['published a', 'acknowledged a']);
+    expect(pubsub.letters.map(({ data }) => data.toString()).toSorted()).toEqual(['b', 'c']);
+  });
+
+  test('records go back into an array where the pipeline reads arrays, and entries are left out', async () => {
+    const config = configOf({ framing: 'json-array', failurePolicy: 'dead-letter', deadLetter: { topic: 'dlq' } });
+    const pubsub = given(letter('{"a":1}'), letter('entry', { 'dlq-payload': 'entry' }));
+    const { err, out } = await replay(['--apply', '--to', 'orders'], pubsub, { config });
+    expect(pubsub.published.map(({ data }) => data.toString())).toEqual(['[{"a":1}]']);
+    expect(err).toContain('letters that hold a row entry are left out');
+    expect(out).toContain('1 left out');
+    await replay(['--apply', '--to', 'entries'], pubsub, { config });
+    expect(pubsub.published.map(({ data }) => data.toString())).toEqual(['[{"a":1}]', 'entry']);
+  });
+});
+
+describe('refuses', () => {
+  test.each([
+    [['--apply'], '--apply: needs --to'],
+    [['--to', 'orders'], '--to: needs --apply'],
+    [['--apply', '--dry-run', '--to', 'orders'], '--apply and --dry-run exclude each other'],
+    [['--apply', '--to', 'dlq'], 'is the dead-letter topic itself'],
+    [['--apply', '--to', 'projects/p/topics/dlq'], 'is the dead-letter topic itself'],
+    [['--where', 'color'], '--where: must be name=value'],
+    [['--max', '0'], 'It must be a whole number of at least 1.'],
+  ])('%j', async (args, message) => {
+    const { code, err } = await replay(args, given(letter('a')));
+    expect(code).toBe(1);
+    expect(err).toContain(message);
+  });
+
+  test('a pipeline without dead letters', async () => {
+    const { code, err } = await replay([], given(), { config: configOf() });
+    expect(code).toBe(1);
+    expect(err).toContain('makes no dead letters: its failurePolicy is fail');
+  });
+});
+
+test('only letters of this connector and pipeline are wanted', () => {
+  const filter = { pipeline: 'orders', where: [], onlyRecords: false };
+  expect(isWanted(letter('a'), filter)).toBe(true);
+  expect(isWanted(letter('a', { 'dlq-connector': 'spanner' }), filter)).toBe(false);
+  expect(isWanted({ ...letter('a'), attributes: {} }, filter)).toBe(false);
+  expect(isWanted(letter('a'), { ...filter, where: [['toString', 'x']] })).toBe(false);
+});
+
+test('what Pub/Sub keeps for itself is not published again', () => {
+  const { attributes } = republished(letter('a', { googclient_schemaencoding: 'JSON', 'dlq-new': 'x' }));
+  expect(attributes).toEqual({ color: 'red', 'dlq-original-message-id': 'original-a' });
+});
+
+test('only records are framed again', () => {
+  const entry = letter('bytes', { 'dlq-payload': 'entry' });
+  expect(reframed(republished(entry), entry).data.toString()).toBe('bytes');
+});

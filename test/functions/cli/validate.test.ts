@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { createTerminal } from '../../../functions/cli/terminal.ts';
+import { progressLine } from '../../../functions/cli/publish/tally.ts';
+import { FakePubSub, configOf, run } from './fakes.ts';
+
+test('a right configuration is a table of its pipelines', async () => {
+  const config = configOf({
+    failurePolicy: 'dead-letter',
+    deadLetter: { topic: 'dlq' },
+    destinationAttribute: 'table',
+  });
+  const { code, out, err } = await run(['validate'], { config });
+  expect(code).toBe(0);
+  expect(err).toBe('');
+  expect(out.split('\n')[1]).toBe(
+    'orders    bulk-sink  projects/p/topics/orders  attribute table, else p.i.t  entry       single   dead-letter to projects/p/topics/dlq',
+  );
+});
+
+test('every problem of a wrong one is printed, without a stack', async () => {
+  const { code, err } = await run(['validate'], { config: configOf({ framing: 'csv', linger: '1s' }) });
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /^error: CONNECTOR_CONFIG: 2 problems\n {2}pipelines\.orders\.linger: .*\n {2}pipelines\.orders\.framing: /,
+  );
+  expect(err).not.toContain('    at ');
+});
+
+test('warnings are printed beside the result', async () => {
+  const config = configOf({ writerOptions: { maxInFlightEntries: 30_000 } });
+  const { code, out, err } = await run(['validate', '--resolved'], { config });
+  expect(code).toBe(0);
+  expect(err).toMatch(/^warning: pipelines\.orders\.writerOptions\.maxInFlightEntries: 30000/);
+  expect(JSON.parse(out)).toMatchObject({ resolved: 1, pipelines: { orders: { kind: 'bulk-sink' } } });
+});
+
+test('what is resolved validates again to the same', async () => {
+  const { out } = await run(['validate', '--resolved'], { config: configOf() });
+  expect((await run(['validate', '--resolved'], { config: out })).out).toBe(out);
+});
+
+test('the outcome as JSON', async () => {
+  const right = await run(['validate', '--json'], { config: configOf() });
+  expect(JSON.parse(right.out)).toEqual({
+    ok: true,
+    problems: [],
+    warnings: [],
+    pipelines: [{ name: 'orders', kind: 'bulk-sink' }],
+  });
+  const wrong = await run(['validate', '--json'], { config: configOf({ framing: 'csv' }) });
+  expect(wrong.code).toBe(1);
+  expect(JSON.parse(wrong.out)).toMatchObject({ ok: false, problems: [{ path: 'pipelines.orders.framing' }] });
+});
+
+test('the path of a key is in the resolved document alone', async () => {
+  const config = configOf({ serviceAccountKeyFile: '/hidden/key.json' });
+  for (const args of [['validate'], ['validate', '--json']]) {
+    const { out, err } = await run(args, { config });
+    expect(out + err).not.toContain('hidden');
+  }
+});
+
+describe('the command line', () => {
+  test.each([
+    [['--help'], 0],
+    [['publish', '--help'], 0],
+    [['help', 'replay-dlq'], 0],
+    [[], 1],
+    [['frobnicate'], 1],
+    [['publish'], 1],
+    [['validate', '--strange'], 1],
+  ])('%j ends with %i and a word of help', async (argv, code) => {
+    const result = await run(argv, { config: configOf() });
+    expect(result.code).toBe(code);
+    expect(result.out + result.err).toMatch(/Usage: connector|--help/);
+  });
+
+  test('a fault of ours has its stack and exit code 70', async () => {
+    const pubsub = new FakePubSub();
+    pubsub.port.publisher = () => Promise.reject(new TypeError('a bug'));
+    const { code, err } = await run(['publish', 'orders'], { config: configOf(), pubsub });
+    expect(code).toBe(70);
+    expect(err).toMatch(/^TypeError: a bug\n {4}at /);
+  });
+});
+
+describe('the status line', () => {
+  const capture = () => {
+    const written: string[] = [];
+    return { written, write: (text: string): boolean => written.push(text) > 0 };
+  };
+
+  test('is drawn on a terminal only, not more often than ten times a second, and gives way to text', () => {
+    const [out, err] = [capture(), capture()];
+    let now = 0;
+    const terminal = createTerminal(out, { ...err, isTTY: true }, () => now);
+    terminal.status('one');
+    now = 99;
+    terminal.status('two');
+    now = 100;
+    terminal.status('three');
+    terminal.print('result');
+    expect(err.written).toEqual(['\r\u001b[Kone', '\r\u001b[Kthree', '\r\u001b[K']);
+    expect(out.written).toEqual(['result\n']);
+  });
+
+  test('is not drawn where nobody watches', () => {
+    const [out, err] = [capture(), capture()];
+    createTerminal(out, { ...err, isTTY: false }).status('one');
+    expect(err.written).toEqual([]);
+  });
+
+  test.each([
+    [
+      { records: 12_000, elapsedMillis: 4_000, bytesRead: 40, totalBytes: 100 },
+      '12,000 records, 3,000/s, 40 %, about 6 s left',
+    ],
+    [{ records: 10, elapsedMillis: 0, bytesRead: 0, totalBytes: 0 }, '10 records, 0/s'],
+    [{ records: 10, elapsedMillis: 500, bytesRead: 9, totalBytes: undefined }, '10 records, 20/s'],
+  ])('says how far the work is: %#', (advance, line) => {
+    expect(progressLine(advance)).toBe(line);
+  });
+});

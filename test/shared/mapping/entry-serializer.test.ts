@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { RecordError } from '../../../shared/base/errors.ts';
+import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
+import { encodeEntry } from '../../../shared/mapping/entry-wire.ts';
+import { contextOf } from '../../../shared/mapping/serializer.ts';
+import { anyEntry } from '../../support/arbitraries.ts';
+import { entryJsonText } from '../../support/entry-json.ts';
+import { recordOf } from '../../support/pushed-message.ts';
+
+function serialize(data: Buffer) {
+  const record = recordOf({ data });
+  return entrySerializer.serialize(record, contextOf(record));
+}
+
+test('the proto bytes and the JSON text of an entry are told apart and read as the same entry', () => {
+  fc.assert(
+    fc.property(anyEntry, (entry) => {
+      const text = entryJsonText(entry, { names: 'camelCase', alphabet: 'base64' });
+      expect(serialize(encodeEntry(entry))).toEqual(entry);
+      expect(serialize(Buffer.from(text))).toEqual(entry);
+    }),
+    { seed: 15, numRuns: 100 },
+  );
+});
+
+test.each([
+  ['nothing', '', 'entry.mutations: must hold at least one mutation'],
+  ['half an object', '{"rowKey":"planted', 'entry: starts as JSON and is not JSON'],
+  ['two objects', '{} {"planted":1}', 'entry: starts as JSON and is not JSON'],
+  [
+    'a list of entries',
+    '[{"rowKey":"planted"}]',
+    'entry: must be the bytes of a google.bigtable.v2.MutateRowsRequest.Entry',
+  ],
+])('%s is refused with the rule and without the record', (_name, data, message) => {
+  expect(() => serialize(Buffer.from(data))).toThrow(new RecordError(message));
+});
+
+test('a dead letter is read as the entry it carries, so it can be published back as it is', () => {
+  const entry = { rowKey: Buffer.from('k'), mutations: [{ kind: 'deleteFromFamily' as const, family: 'f' }] };
+  const record = recordOf({ data: encodeEntry(entry), attributes: { 'dlq-payload': 'entry' } });
+  expect(entrySerializer.serialize(record, contextOf(record))).toEqual(entry);
+});
+
+test('the time that a record without one takes is the publish time, floored to milliseconds', () => {
+  expect(contextOf(recordOf({ publishTimeMicros: 1_767_225_600_123_999n }))).toEqual({
+    publishTimeMicros: 1_767_225_600_123_000n,
+  });
+});

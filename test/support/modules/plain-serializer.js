@@ -1,0 +1,2 @@
+/** A module in JavaScript. */
+export default () => null;

@@ -1,0 +1,2 @@
+/** A module whose `open` is not a function. */
+export default { serialize: (): null => null, open: 'yes' };
