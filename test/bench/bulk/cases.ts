@@ -1,6 +1,8 @@
 import type { BenchCase } from '../support/case.ts';
+import { coldStartCase } from './cold-start/case.ts';
 import { dataPlaneCase } from './data-plane/case.ts';
 import { httpCase } from './http/case.ts';
+import { stalledMemoryCase } from './stalled-memory/case.ts';
 
 /** Everything that `npm run bench -- bulk` measures, in this order. */
-export const BULK_CASES: readonly BenchCase[] = [dataPlaneCase, httpCase];
+export const BULK_CASES: readonly BenchCase[] = [dataPlaneCase, httpCase, stalledMemoryCase, coldStartCase];
