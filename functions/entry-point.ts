@@ -28,10 +28,12 @@ export interface EntryPoint {
 
 /** Starts once per instance, at the process's start or at the first request. A failed start is tried again. */
 export function entryPoint(start: () => Promise<Handler>): EntryPoint {
-  const started = lazy(start);
+  /** What every request but the first ones is answered by, without a wait. */
+  let ready: Handler | undefined;
+  const started = lazy(async () => (ready = await start()));
   return {
-    async handle(request, response) {
-      const { status, text } = await answerTo(request.body);
+    async handle({ body }, response) {
+      const { status, text } = await (ready ? ready(body) : startAndAnswer(body));
       response.status(status).send(text);
     },
     async startOrExit() {
@@ -44,7 +46,7 @@ export function entryPoint(start: () => Promise<Handler>): EntryPoint {
     },
   };
 
-  async function answerTo(body: unknown): Promise<Answer> {
+  async function startAndAnswer(body: unknown): Promise<Answer> {
     let handler: Handler;
     try {
       handler = await started();

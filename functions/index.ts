@@ -1,5 +1,6 @@
 import { http } from '@google-cloud/functions-framework';
 import type { EntryPoint } from './entry-point.ts';
+import { leaveFrameworkDomain } from './wiring/framework-domain.ts';
 
 /** Every entry point, by the name to deploy it under. Only the deployed one is loaded: cold start is paid for by module. */
 const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
@@ -7,9 +8,11 @@ const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
 };
 
 for (const [name, load] of Object.entries(ENTRY_POINTS)) {
+  let loaded: EntryPoint | undefined;
   http(name, async (request, response) => {
-    const entryPoint = await load();
-    await entryPoint.handle(request, response);
+    leaveFrameworkDomain();
+    loaded ??= await load();
+    await loaded.handle(request, response);
   });
 }
 

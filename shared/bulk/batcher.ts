@@ -64,17 +64,20 @@ export class Batcher {
   }
 
   /**
-   * Waits for admission and hands the entry over; resolves then, with the promise of its outcome inside. Apart, the
-   * two let a message admit its records in order, a bounded number at a time. The signal ends either wait; an entry
+   * Waits for admission, if it must, and hands the entry over; then the promise of its outcome is there. Apart, the two
+   * let a message admit its records in order, a bounded number at a time. The signal ends either wait; an entry
    * that is on the wire by then may still land, which is what at-least-once means.
    */
-  async submit(table: TableName, entry: RowEntry, signal: AbortSignal): Promise<Submitted> {
+  submit(table: TableName, entry: RowEntry, signal: AbortSignal): Submitted | Promise<Submitted> {
     const bytes = this.#with.mutateRows.sizeOf(entry);
-    try {
-      if (signal.aborted || !this.#admission.tryAdmit(bytes)) await this.#admission.admit(bytes, signal);
-    } catch (error) {
-      return { outcome: Promise.resolve(deadlineOutcome(toError(error), undefined)) };
-    }
+    if (!signal.aborted && this.#admission.tryAdmit(bytes)) return this.#take(table, entry, bytes, signal);
+    return this.#admission.admit(bytes, signal).then(
+      () => this.#take(table, entry, bytes, signal),
+      (error: unknown) => ({ outcome: Promise.resolve(deadlineOutcome(toError(error), undefined)) }),
+    );
+  }
+
+  #take(table: TableName, entry: RowEntry, bytes: number, signal: AbortSignal): Submitted {
     this.#stall.watch();
     this.#with.metrics.count('numRecordsSend');
     this.#with.metrics.count('numBytesSend', bytes);

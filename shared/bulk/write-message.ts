@@ -52,7 +52,7 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
       throw sink.rejections.refusal();
     }
     countFailures(failed, sink);
-    await sink.policy.handle(failed, signal);
+    if (failed.length > 0) await sink.policy.handle(failed, signal);
   } finally {
     if (admitted === 'as-probe') sink.rejections.endProbe();
   }
@@ -69,7 +69,9 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
     }
     const { table, entry } = prepared;
     countSend(table, sink);
-    const { outcome } = await sink.batcher.submit(table, entry, signal);
+    const submitted = sink.batcher.submit(table, entry, signal);
+    // Promises are what a record costs most: none is made where there is nothing to wait for.
+    const { outcome } = submitted instanceof Promise ? await submitted : submitted;
     outcomes.push(outcome.then((result) => judged(result, record, table, entry, sink)));
   }
   return Promise.all(outcomes);

@@ -69,8 +69,7 @@ async function run(schedule: Schedule): Promise<{
     }
     clock.after(Math.floor((id * 400) / RECORDS), () => {
       all.push(
-        batcher
-          .submit(TABLE, numberedEntry(record.row, id), controller.signal)
+        Promise.resolve(batcher.submit(TABLE, numberedEntry(record.row, id), controller.signal))
           .then(({ outcome }) => outcome)
           .then((outcome) => {
             expect(record.outcome).toBeUndefined();
@@ -139,7 +138,9 @@ test('k bad entries among n cost about k log n requests, not n', async () => {
     { mutateRows: table, clock, random: () => 0.5, metrics, logger: createLogger({}, () => undefined) },
   );
   const outcomes = Array.from({ length: 512 }, (_, id) =>
-    batcher.submit(TABLE, numberedEntry(`row-${id}`, id), new AbortController().signal).then(({ outcome }) => outcome),
+    Promise.resolve(batcher.submit(TABLE, numberedEntry(`row-${id}`, id), new AbortController().signal)).then(
+      ({ outcome }) => outcome,
+    ),
   );
   await clock.advance(60_000);
   const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind);

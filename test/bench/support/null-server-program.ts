@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { MutateRowsResponse } from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
 import { EntryCounter } from './entry-counter.ts';
 import type { NullServerOptions, NullServerReady } from './null-server.ts';
-import { programArgument, sendResult } from './program.ts';
+import { programArgument, tellStarter } from './program.ts';
 
 /**
  * A Bigtable that answers every `MutateRows` with success and stores nothing. At SIGUSR2 it goes on taking requests and
@@ -41,7 +41,7 @@ server.on('stream', (stream) => {
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  sendResult({ address: `127.0.0.1:${port}` } satisfies NullServerReady);
+  tellStarter({ address: `127.0.0.1:${port}` } satisfies NullServerReady);
 });
 
 function answer(stream: ServerHttp2Stream, entries: number): void {

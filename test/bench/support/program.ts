@@ -34,7 +34,12 @@ export async function runProgram<Result>(program: URL | string, argument: unknow
 /** The argument of this program. */
 export const programArgument = (): unknown => JSON.parse(process.argv[2] ?? '');
 
-/** Hands the result to whoever started this program. */
-export const sendResult = (result: unknown): void => {
-  process.send?.(result);
+/** Tells whoever started this program. */
+export const tellStarter = (message: unknown): void => {
+  process.send?.(message);
 };
+
+/** Hands over the result and ends this program: what its clients keep for later is not waited for. */
+export function endWith(result: unknown): void {
+  process.send?.(result, () => process.exit());
+}

@@ -1,4 +1,4 @@
-import { programArgument, sendResult } from '../../support/program.ts';
+import { endWith, programArgument } from '../../support/program.ts';
 import type { Layer, LayerArgument, LayerName, LayerResult } from './layers.ts';
 
 /** Writes rows through one layer: a warm-up, then the measured part. Only the layer's own modules are loaded. */
@@ -12,13 +12,11 @@ await layer.write(warmUpRows, warmUpRows + rows);
 const millis = performance.now() - startedAt;
 const { user, system } = process.cpuUsage(cpuBefore);
 await layer.close();
-sendResult({
+endWith({
   cpuMicrosPerEntry: (user + system) / rows,
   entriesPerSecond: (rows * 1000) / millis,
   peakRssMiB: process.resourceUsage().maxRSS / 1024,
 } satisfies LayerResult);
-// A client may keep timers for later; nothing is left to wait for.
-process.exit();
 
 async function open(wanted: LayerName): Promise<Layer> {
   switch (wanted) {
