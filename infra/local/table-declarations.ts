@@ -44,11 +44,15 @@ export function parseTableDeclarations(
   source: string,
   home: Pick<TableName, 'project' | 'instance'> | undefined,
 ): TableDeclaration[] {
-  const read = document.safeParse(parseYaml(text, source));
+  const read = document.safeParse(parseYaml(text, source), { reportInput: true });
   if (!read.success) {
     throw new ConfigError(
       source,
-      read.error.issues.map(({ path, message }) => ({ path: path.join('.'), rule: message, got: 'another value' })),
+      read.error.issues.map(({ path, message, input }) => ({
+        path: path.join('.') || 'document',
+        rule: message,
+        got: input === undefined ? 'nothing' : JSON.stringify(input),
+      })),
     );
   }
   const problems: ConfigProblem[] = [];

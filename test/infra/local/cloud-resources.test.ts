@@ -80,7 +80,7 @@ describe('tables', () => {
     [
       'a family of no version',
       'tables: { p.i.t: { families: { f: { maxVersions: 0 } } } }',
-      /families\.f\.maxVersions/,
+      /families\.f\.maxVersions: .*, got 0/,
     ],
     ['a family name that Bigtable refuses', 'tables: { p.i.t: { families: { "a b": {} } } }', /families\.a b/],
     ['nothing', '', /tables\.yaml: 1 problem/],
