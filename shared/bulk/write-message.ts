@@ -1,26 +1,20 @@
-import { RecordError, RedeliverError, toError } from '../base/errors.ts';
+import { RedeliverError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logging.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { ResolvedDestination, ResolvedFraming } from '../config/resolved.ts';
 import type { FailedRecord } from '../failure/failed-record.ts';
 import type { FailurePolicy } from '../failure/policy.ts';
-import { recordsOf } from '../mapping/framing.ts';
-import { prepareRecord, type PreparingSerializer, type Serializer } from '../mapping/serializer.ts';
-import { MAX_MUTATIONS, type RowEntry } from '../model/mutation.ts';
-import type { InputRecord, PushedMessage } from '../model/record.ts';
+import type { RowEntry } from '../model/mutation.ts';
+import type { PushedMessage } from '../model/record.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { Batcher } from './batcher.ts';
 import type { WriteOutcome } from './outcome.ts';
+import { type FramedRecord, framedRecords, prepareWrite, type Reading } from './prepare.ts';
 import type { RejectionGuard } from './rejection-guard.ts';
-import { routeRecord } from './route.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */
-export interface BulkSink {
+export interface BulkSink extends Reading {
   readonly batcher: Pick<Batcher, 'submit'>;
-  readonly serializer: Serializer | PreparingSerializer;
-  readonly destination: ResolvedDestination;
-  readonly framing: ResolvedFraming;
   readonly policy: FailurePolicy;
   readonly rejections: RejectionGuard;
   readonly perDestinationMetrics: boolean;
@@ -61,9 +55,10 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
 /** Starts the records in order, as far as the instance's bounds admit them, and waits for all of them. */
 async function settleRecords(message: PushedMessage, sink: BulkSink, signal: AbortSignal): Promise<Settled[]> {
   const outcomes: Promise<Settled>[] = [];
-  for (const record of framed(message, sink)) {
-    const prepared = prepare(record, sink);
-    if ('kind' in prepared) {
+  for (const record of framedRecords(message, sink.framing)) {
+    const prepared = prepareWrite(record, sink);
+    if (prepared.kind === 'skipped') sink.metrics.count('recordsSkipped');
+    if (prepared.kind !== 'write') {
       outcomes.push(Promise.resolve(prepared));
       continue;
     }
@@ -77,77 +72,20 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
   return Promise.all(outcomes);
 }
 
-/** The records of the message, or, where its frame is broken, the message as the one bad record. */
-function framed(message: PushedMessage, { framing }: BulkSink): readonly (InputRecord & { readonly broken?: Error })[] {
-  try {
-    return recordsOf(message, framing);
-  } catch (error) {
-    return [{ message, index: 0, data: message.data, broken: toError(error) }];
-  }
-}
-
-/** Read once; destination first, so that a refused record is reported against its table; then the entry. */
-function prepare(
-  record: InputRecord & { readonly broken?: Error },
-  sink: BulkSink,
-): Settled | { readonly table: TableName; readonly entry: RowEntry } {
-  let table: TableName | undefined;
-  try {
-    if (record.broken) throw record.broken;
-    const prepared = prepareRecord(sink.serializer, record);
-    if (prepared) table = routeRecord(record, sink.destination, prepared.table);
-    const entry = prepared?.serialize() ?? null;
-    if (entry === null || table === undefined) {
-      sink.metrics.count('recordsSkipped');
-      return { kind: 'skipped' };
-    }
-    const { length } = entry.mutations;
-    if (length === 0 || length > MAX_MUTATIONS) {
-      throw new RecordError(`entry.mutations: must hold 1 to ${MAX_MUTATIONS} mutations, got ${length}`);
-    }
-    return { table, entry };
-  } catch (error) {
-    // A destination that cannot be right is the configuration's fault; everything else is the record's.
-    if (error instanceof RedeliverError) return { kind: 'redeliver', reason: error.reason, message: error.message };
-    return serializerFailure(record, table ?? sink.destination.table, toError(error), sink);
-  }
-}
-
-function serializerFailure(
-  record: InputRecord,
-  destination: TableName | undefined,
-  error: Error,
-  { logger }: BulkSink,
-): Settled {
-  // Only our own messages are known to quote nothing of the record; a user's serializer, or a cause, may say anything.
-  const said = error instanceof RecordError ? error.message : error.name;
-  logger.log('DEBUG', 'a record could not be serialized', {
-    messageId: record.message.messageId,
-    recordIndex: record.index,
-    error: said,
-  });
-  return {
-    kind: 'failed',
-    failed: {
-      record,
-      ...(destination && { destination }),
-      reason: 'serializer',
-      summary: `could not be serialized (${said})`,
-      detail: `could not be serialized: ${error.message}`,
-    },
-  };
-}
-
 function judged(
   outcome: WriteOutcome,
-  record: InputRecord,
+  record: FramedRecord,
   destination: TableName,
   entry: RowEntry,
   sink: BulkSink,
 ): Settled {
   if (outcome.kind === 'applied') {
     sink.rejections.applied();
-    sink.metrics.record('publishToAppliedLatency', sink.clock.now() - Number(record.message.publishTimeMicros / 1000n));
+    // A letter that was published back has waited for a person; that is not the sink's latency.
+    if (!record.letter) {
+      const publishedAt = Number(record.message.publishTimeMicros / 1000n);
+      sink.metrics.record('publishToAppliedLatency', sink.clock.now() - publishedAt);
+    }
   }
   if (outcome.kind !== 'rejected') return outcome;
   sink.rejections.rejected(destination, outcome.status);

@@ -1,6 +1,7 @@
 import { encodeEntry } from '../mapping/entry-wire.ts';
 import { formatTableName } from '../model/table-name.ts';
 import type { FailedRecord } from './failed-record.ts';
+import { PUBLISH_TIME } from './replayed-letter.ts';
 
 /** One message of the dead-letter topic. */
 export interface DeadLetter {
@@ -36,9 +37,10 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
     'dlq-reason': reason,
     'dlq-error': truncateUtf8(failed.detail),
     'dlq-timestamp': new Date(now).toISOString(),
-    'dlq-payload': isEntry ? 'entry' : 'record',
+    'dlq-payload': isEntry ? 'entry' : failed.isWholeMessage ? 'message' : 'record',
     'dlq-original-message-id': record.message.messageId,
     'dlq-record-index': String(record.index),
+    [PUBLISH_TIME]: String(record.message.publishTimeMicros),
   };
   const data = isEntry ? entryBytes : record.data;
   return { data, attributes: withOriginal(own, record.message.attributes, MAX_MESSAGE_BYTES - data.length) };

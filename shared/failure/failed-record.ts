@@ -10,6 +10,8 @@ export interface FailedRecord {
   readonly record: InputRecord;
   /** Absent where the record could not even be read far enough to tell. */
   readonly destination?: TableName;
+  /** The message's frame is broken: the record is the message itself. */
+  readonly isWholeMessage?: boolean;
   readonly reason: 'serializer' | 'rejected';
   /** Absent where the serializer refused the record. */
   readonly entry?: RowEntry;

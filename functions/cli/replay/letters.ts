@@ -9,8 +9,6 @@ export interface LetterFilter {
   readonly pipeline: string;
   /** Every pair must match exactly. */
   readonly where: readonly (readonly [name: string, value: string])[];
-  /** Leave out letters that hold a row entry. */
-  readonly onlyRecords: boolean;
 }
 
 /** @throws {CommandError} where a condition is not `name=value`. */
@@ -18,36 +16,26 @@ export const parseWhere = (texts: readonly string[]): LetterFilter['where'] =>
   texts.map((text) => nameAndValue(text, '--where'));
 
 /** A letter of this connector, of this pipeline, with these attributes. A topic may hold others too. */
-export function isWanted({ attributes }: PulledMessage, { pipeline, where, onlyRecords }: LetterFilter): boolean {
+export function isWanted({ attributes }: PulledMessage, { pipeline, where }: LetterFilter): boolean {
   return (
     attributes['dlq-connector'] === 'bigtable' &&
     attributes['dlq-pipeline'] === pipeline &&
-    !(onlyRecords && attributes['dlq-payload'] === 'entry') &&
     where.every(([name, value]) => Object.hasOwn(attributes, name) && attributes[name] === value)
   );
 }
 
-/** The attribute that a letter keeps, so that a second failure still names the message it began with. */
-const KEPT = 'dlq-original-message-id';
+/** What describes the failure, and is of no use to the next delivery. The rest tells a sink how to read the letter. */
+const OF_THE_FAILURE = ['dlq-reason', 'dlq-error', 'dlq-timestamp', 'dlq-attributes-dropped'];
 
 /**
- * The message to publish again: the letter's data and the attributes of the original. What describes the failure is
- * taken off, and so is what Pub/Sub keeps for itself and would refuse.
+ * The message to publish again: the letter's data and attributes, as they are. What describes the failure is taken off,
+ * and so is what Pub/Sub keeps for itself and would refuse.
  */
 export function republished({ data, attributes }: PulledMessage): OutgoingMessage {
   const kept = Object.entries(attributes).filter(
-    ([name]) => name === KEPT || !(name.startsWith('dlq-') || name.startsWith('goog')),
+    ([name]) => !OF_THE_FAILURE.includes(name) && !name.startsWith('goog'),
   );
   return { data, attributes: Object.fromEntries(kept) };
-}
-
-/**
- * The same for a topic whose framing is json-array: a record that was cut out of an array must stand in one again.
- * Entries are never framed.
- */
-export function reframed(message: OutgoingMessage, letter: PulledMessage): OutgoingMessage {
-  if (letter.attributes['dlq-payload'] !== 'record') return message;
-  return { ...message, data: Buffer.concat([Buffer.from('['), message.data, Buffer.from(']')]) };
 }
 
 /** Letters that fail alike, for the table. */

@@ -25,20 +25,17 @@ export interface ReplayPlan {
   readonly max: number;
   readonly idleMillis: number;
   readonly perSecond: number | undefined;
-  /** Records go back into the array that the pipeline's framing expects. */
-  readonly mustReframe: boolean;
 }
 
 /**
- * What a replay does, from its options and the pipeline. A letter that goes back to its own pipeline must be readable
- * there: one that holds an entry is left out where the pipeline reads none.
+ * What a replay does, from its options and the pipeline. Every sink of this connector reads a letter as it is.
  *
  * @throws {CommandError} where the options cannot go together or the pipeline has no dead letters.
  */
 export function planReplay(
   context: CliContext,
   name: string,
-  { failure, source, framing, serializer }: ResolvedPipeline,
+  { failure }: ResolvedPipeline,
   options: ReplayOptions,
 ): ReplayPlan {
   if (failure.policy !== 'dead-letter') {
@@ -54,17 +51,14 @@ export function planReplay(
   if (target === deadLetterTopic) {
     throw new CommandError(`--to ${target}: is the dead-letter topic itself; letters would come back at once`);
   }
-  const isOwnTopic = target === fullName(context, source.topic, 'topics');
-  const readsEntries = serializer.kind === 'entry' && framing === 'single';
   const reader = `${deadLetterTopic.replace('/topics/', '/subscriptions/')}-reader`;
   const { subscription } = options;
   return {
     subscription: subscription === undefined ? reader : qualify(subscription, 'subscriptions', project),
     target,
-    filter: { pipeline: name, where: parseWhere(options.where ?? []), onlyRecords: isOwnTopic && !readsEntries },
+    filter: { pipeline: name, where: parseWhere(options.where ?? []) },
     max: options.max,
     idleMillis: options.idle * 1_000,
     perSecond: options.rate,
-    mustReframe: isOwnTopic && framing === 'json-array',
   };
 }

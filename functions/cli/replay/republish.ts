@@ -3,7 +3,7 @@ import { EXIT, type ExitCode } from '../errors.ts';
 import { createPace } from '../pace.ts';
 import type { CliContext, PulledMessage, Puller } from '../ports.ts';
 import { endingText } from './ending.ts';
-import { reframed, republished } from './letters.ts';
+import { republished } from './letters.ts';
 import type { ReplayPlan } from './plan.ts';
 import { readLetters, type ReadOutcome, type Taken } from './read.ts';
 
@@ -19,19 +19,13 @@ export async function republishLetters(
 ): Promise<ExitCode> {
   const { terminal, signal } = context;
   const { perSecond } = plan;
-  if (plan.filter.onlyRecords) {
-    terminal.note('letters that hold a row entry are left out: the pipeline of that topic reads none');
-  }
   const publisher = await context.pubsub.publisher(target, { isOrdered: false });
   const pace = createPace(context.clock, perSecond);
   const failures = new Map<string, number>();
   let published = 0;
 
   const publishOne = async (letter: PulledMessage): Promise<string[]> => {
-    const message = republished(letter);
-    const failure = await publisher
-      .publish(plan.mustReframe ? reframed(message, letter) : message)
-      .then(() => undefined, toError);
+    const failure = await publisher.publish(republished(letter)).then(() => undefined, toError);
     if (failure) {
       failures.set(failure.message, (failures.get(failure.message) ?? 0) + 1);
       return [];

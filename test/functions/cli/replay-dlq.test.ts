@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PulledMessage } from '../../../functions/cli/ports.ts';
-import { isWanted, reframed, republished } from '../../../functions/cli/replay/letters.ts';
+import { isWanted, republished } from '../../../functions/cli/replay/letters.ts';
 import { FakePubSub, configOf, run, statusError } from './fakes.ts';
 
 const CONFIG = configOf({ failurePolicy: 'dead-letter', deadLetter: { topic: 'dlq' } });
@@ -80,7 +80,7 @@ describe('with --apply', () => {
     expect(pubsub.published[0]).toEqual({
       topic: 'projects/p/topics/orders',
       data: Buffer.from('a'),
-      attributes: { 'dlq-original-message-id': 'original-a', color: 'red' },
+      attributes: republished(letter('a')).attributes,
     });
     expect(pubsub.events).toEqual(['published a', 'published b', 'acknowledged a', 'acknowledged b']);
     expect(pubsub.letters).toEqual([]);
@@ -135,15 +135,14 @@ describe('with --apply', () => {
     expect(pubsub.letters.map(({ data }) => data.toString()).toSorted()).toEqual(['b', 'c']);
   });
 
-  test('records go back into an array where the pipeline reads arrays, and entries are left out', async () => {
+  test('a letter goes back as it is, whatever the framing of the pipeline: the sink reads it by its attributes', async () => {
     const config = configOf({ framing: 'json-array', failurePolicy: 'dead-letter', deadLetter: { topic: 'dlq' } });
     const pubsub = given(letter('{"a":1}'), letter('entry', { 'dlq-payload': 'entry' }));
-    const { err, out } = await replay(['--apply', '--to', 'orders'], pubsub, { config });
-    expect(pubsub.published.map(({ data }) => data.toString())).toEqual(['[{"a":1}]']);
-    expect(err).toContain('letters that hold a row entry are left out');
-    expect(out).toContain('1 left out');
-    await replay(['--apply', '--to', 'entries'], pubsub, { config });
-    expect(pubsub.published.map(({ data }) => data.toString())).toEqual(['[{"a":1}]', 'entry']);
+    await replay(['--apply', '--to', 'orders'], pubsub, { config });
+    expect(pubsub.published.map(({ data, attributes }) => [data.toString(), attributes['dlq-payload']])).toEqual([
+      ['{"a":1}', 'record'],
+      ['entry', 'entry'],
+    ]);
   });
 });
 
@@ -170,19 +169,21 @@ describe('refuses', () => {
 });
 
 test('only letters of this connector and pipeline are wanted', () => {
-  const filter = { pipeline: 'orders', where: [], onlyRecords: false };
+  const filter = { pipeline: 'orders', where: [] };
   expect(isWanted(letter('a'), filter)).toBe(true);
   expect(isWanted(letter('a', { 'dlq-connector': 'spanner' }), filter)).toBe(false);
   expect(isWanted({ ...letter('a'), attributes: {} }, filter)).toBe(false);
   expect(isWanted(letter('a'), { ...filter, where: [['toString', 'x']] })).toBe(false);
 });
 
-test('what Pub/Sub keeps for itself is not published again', () => {
-  const { attributes } = republished(letter('a', { googclient_schemaencoding: 'JSON', 'dlq-new': 'x' }));
-  expect(attributes).toEqual({ color: 'red', 'dlq-original-message-id': 'original-a' });
-});
-
-test('only records are framed again', () => {
-  const entry = letter('bytes', { 'dlq-payload': 'entry' });
-  expect(reframed(republished(entry), entry).data.toString()).toBe('bytes');
+test('what describes the failure, and what Pub/Sub keeps for itself, is not published again', () => {
+  const { attributes } = republished(letter('a', { googclient_schemaencoding: 'JSON' }));
+  expect(attributes).toEqual({
+    color: 'red',
+    'dlq-connector': 'bigtable',
+    'dlq-pipeline': 'orders',
+    'dlq-destination': 'p.i.t',
+    'dlq-payload': 'record',
+    'dlq-original-message-id': 'original-a',
+  });
 });

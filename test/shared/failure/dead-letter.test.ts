@@ -50,6 +50,7 @@ describe('attributes', () => {
       'dlq-payload': 'entry',
       'dlq-original-message-id': '42',
       'dlq-record-index': '3',
+      'dlq-original-publish-time-micros': '1767225600000000',
     });
   });
 
@@ -86,7 +87,7 @@ describe('attributes', () => {
     const attributes = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`name-${index}`, `${index}`]));
     const letter = deadLetterOf(failedRecord({}, { attributes }), asEntry, NOW);
     expect(Object.keys(letter.attributes)).toHaveLength(100);
-    expect(letter.attributes['dlq-attributes-dropped']).toBe('10');
+    expect(letter.attributes['dlq-attributes-dropped']).toBe('11');
     expect(letter.attributes['name-0']).toBe('0');
   });
 

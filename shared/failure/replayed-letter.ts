@@ -1,0 +1,35 @@
+import type { PushedMessage } from '../model/record.ts';
+import { parseTableName, type TableName } from '../model/table-name.ts';
+
+/** A dead letter that was published back as it is: what its attributes say of the record inside. */
+export interface ReplayedLetter {
+  /** `entry`: the data is an entry's bytes; `record`: one record, out of its frame; `message`: a whole message. */
+  readonly payload: 'entry' | 'record' | 'message';
+  /** The record's place in the first message that carried it. */
+  readonly recordIndex: number;
+  /** When that message was published: cells of the replay take this time, so that it cannot overtake newer records. */
+  readonly publishTimeMicros?: bigint;
+  /** The table that the record was for. */
+  readonly destination?: TableName;
+}
+
+/** Reads the attributes of a message; undefined when it is no dead letter of this connector. Pure. */
+export function replayedLetter({ attributes }: PushedMessage): ReplayedLetter | undefined {
+  if (attributes['dlq-connector'] !== 'bigtable') return undefined;
+  const payload = attributes['dlq-payload'];
+  if (payload !== 'entry' && payload !== 'record' && payload !== 'message') return undefined;
+  const micros = attributes[PUBLISH_TIME];
+  const destination = parseTableName(attributes['dlq-destination'] ?? '', undefined);
+  return {
+    payload,
+    recordIndex: wholeNumber(attributes['dlq-record-index']),
+    ...(micros !== undefined && /^\d{1,18}$/.test(micros) && { publishTimeMicros: BigInt(micros) }),
+    ...(destination && { destination }),
+  };
+}
+
+/** Microseconds since the epoch, in decimal digits. */
+export const PUBLISH_TIME = 'dlq-original-publish-time-micros';
+
+const wholeNumber = (text: string | undefined): number =>
+  text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
