@@ -62,6 +62,7 @@ describe('dead-letter', () => {
       'dlq-payload': 'entry',
       'dlq-original-message-id': 'm',
       'dlq-record-index': '0',
+      'dlq-original-publish-time-micros': expect.stringMatching(/^\d{16}$/) as string,
     });
     expect(Date.parse(letter?.attributes['dlq-timestamp'] ?? '')).toBeGreaterThanOrEqual(before);
     expect(sink.count('deadLettersPublished')).toBe(1);
