@@ -18,7 +18,7 @@ import { createDeadLetterTopic } from '../../shared/google/pubsub/dead-letter-to
 import { decodePush } from '../../shared/google/pubsub/push-body.ts';
 import { entrySerializer } from '../../shared/mapping/entry-serializer.ts';
 import { loadModuleSerializer } from '../../shared/mapping/module-serializer.ts';
-import type { Serializer } from '../../shared/mapping/serializer.ts';
+import type { PreparingSerializer, Serializer } from '../../shared/mapping/serializer.ts';
 import type { Handler } from '../entry-point.ts';
 import { answerRedelivery } from './answer.ts';
 import { ownProcess, type Surroundings } from './surroundings.ts';
@@ -153,10 +153,23 @@ function failurePolicyOf(
   }
 }
 
-async function serializerOf({ serializer }: ResolvedBulkSink, baseDirectory: string): Promise<Serializer> {
-  return serializer.kind === 'entry'
-    ? entrySerializer
-    : loadModuleSerializer(serializer.module, baseDirectory, serializer.options);
+async function serializerOf(
+  { serializer }: ResolvedBulkSink,
+  baseDirectory: string,
+): Promise<Serializer | PreparingSerializer> {
+  switch (serializer.kind) {
+    case 'entry':
+      return entrySerializer;
+    case 'module':
+      return loadModuleSerializer(serializer.module, baseDirectory, serializer.options);
+    case 'mapping': {
+      // Loaded where it is used: the decoders of Avro and Protobuf are not for every cold start.
+      const { loadMappingSerializer } = await import('../../shared/mapping/preparing-mapping.ts');
+      return loadMappingSerializer(serializer.mapping);
+    }
+    default:
+      return serializer satisfies never;
+  }
 }
 
 /** The effective options for the log: everything but where credentials are. */

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { sleep, systemClock } from '../../shared/base/clock.ts';
+import { ConnectorError } from '../../shared/base/errors.ts';
 import { untilAnswersTcp } from './tcp.ts';
 
 export interface ChildOptions {
@@ -39,7 +40,7 @@ export interface Child {
 export const describeExit = ({ code, signal }: ChildExit): string => signal ?? `code ${code ?? 'unknown'}`;
 
 /** A child could not be started, or ended before it was ready. */
-export class ChildProcessError extends Error {
+export class ChildProcessError extends ConnectorError {
   override readonly name = 'ChildProcessError';
 }
 

@@ -144,7 +144,7 @@ async function endpointOf(
   }
 }
 
-const EMULATOR_READY_MILLIS = 15_000;
+const EMULATOR_READY_MILLIS = 45_000;
 const EMULATOR_GRACE_MILLIS = 3_000;
 
 async function startEmulator(

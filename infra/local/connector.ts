@@ -8,6 +8,7 @@ import { ensureSubscriptions, stopPush } from './pubsub-resources.ts';
 import { startPullBridge } from './pull-bridge.ts';
 import { loadTableDeclarations } from './table-declarations.ts';
 import { ensureTables } from './table-resources.ts';
+import { LocalCloudError } from './local-error.ts';
 
 export interface LocalConnectorOptions {
   readonly cloud: LocalCloud;
@@ -79,7 +80,7 @@ function startFunction(
 ): Promise<FunctionProcess> {
   const isShared = functions === 'one-process';
   if (isShared && all.length > 1) {
-    throw new RangeError(
+    throw new LocalCloudError(
       `one process serves one pipeline of a kind, and ${configFile} has ${all.length}: run a process for each`,
     );
   }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { formatTableName } from '../../shared/model/table-name.ts';
 import type { LocalCloud } from './cloud.ts';
 import type { LocalConnector, RunningPipeline } from './connector.ts';
@@ -17,21 +19,30 @@ export function describeLocal(cloud: LocalCloud, connector: LocalConnector, conf
     ...Object.entries(cloud.env).map(([name, value]) => `  export ${name}=${value}`),
     `  export CONNECTOR_CONFIG_FILE=${configFile}`,
     '',
-    ...connector.pipelines.flatMap(describePipeline),
+    ...connector.pipelines.flatMap((pipeline) => describePipeline(pipeline, sampleRecord(configFile))),
     'Ctrl-C drains the functions and stops everything.',
     '',
   ].join('\n');
 }
 
-function describePipeline({ name, table, deadLetters, source, function: running }: RunningPipeline): string[] {
+/** A record to try with: the file record.json beside the configuration, or one of that name that is still to be written. */
+function sampleRecord(configFile: string): string {
+  const beside = join(dirname(configFile), 'record.json');
+  return existsSync(beside) ? beside : 'record.json';
+}
+
+function describePipeline(
+  { name, table, deadLetters, source, function: running }: RunningPipeline,
+  record: string,
+): string[] {
   const push = JSON.stringify({
     message: { data: '$DATA', messageId: '1', publishTime: '2026-01-01T00:00:00Z' },
     subscription: source.subscription,
-  });
+  }).replaceAll('"', String.raw`\"`);
   return [
-    `Pipeline ${name}, with a record in the file record.json:`,
-    `  npm run connector -- publish ${name} record.json`,
-    `  DATA=$(base64 -w0 record.json); curl -i ${running.url} -H 'content-type: application/json' -d "${push.replaceAll('"', String.raw`\"`)}"`,
+    `Pipeline ${name}: publish a record, or push one past Pub/Sub; read the rows and the dead letters.`,
+    `  npm run connector -- publish ${name} ${record}`,
+    `  DATA=$(base64 < ${record} | tr -d '\\n'); curl -i ${running.url} -H 'content-type: application/json' -d "${push}"`,
     ...(table ? [`  npm run local -- rows ${formatTableName(table)}`] : []),
     ...(deadLetters ? [`  npm run connector -- replay-dlq ${name} --subscription ${deadLetters.subscription}`] : []),
     '',

@@ -1,4 +1,5 @@
 import type { EmulatorSearch, EmulatorCommand, ServiceName } from './cloud-sdk.ts';
+import { LocalCloudError } from './local-error.ts';
 
 /** Which backends may be started. `google` and `auto` take Google's emulators where the Cloud SDK has them. */
 export const LOCAL_CLOUD_MODES = ['embedded', 'google', 'auto'] as const;
@@ -48,11 +49,13 @@ export function chooseBackend({ service, mode, host, hostAnswers, emulator }: De
 const warningOf = (warnings: readonly string[]): { warning?: string } =>
   warnings.length === 0 ? {} : { warning: warnings.join('; ') };
 
-/** Reads `LOCAL_CLOUD`. Throws a `RangeError` that names the allowed values. */
+/** Reads `LOCAL_CLOUD`. Throws a `LocalCloudError` that names the allowed values. */
 export function parseMode(text: string | undefined): LocalCloudMode {
   if (text === undefined || text === '') return 'embedded';
   const mode = LOCAL_CLOUD_MODES.find((name) => name === text);
   if (mode === undefined)
-    throw new RangeError(`LOCAL_CLOUD: must be one of ${LOCAL_CLOUD_MODES.join(', ')}, got ${JSON.stringify(text)}`);
+    throw new LocalCloudError(
+      `LOCAL_CLOUD: must be one of ${LOCAL_CLOUD_MODES.join(', ')}, got ${JSON.stringify(text)}`,
+    );
   return mode;
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startChild, untilChildAnswers, type Child, type ChildExit } from './child-process.ts';
 import type { FunctionHostOptions } from './function-host.ts';
@@ -39,7 +39,7 @@ export interface FunctionProcess {
  */
 export function startFunctionProcess(target: string, options: FunctionProcessOptions): Promise<FunctionProcess> {
   return startServerProcess(target, options, '/', (port) => ({
-    args: [frameworkProgram(), '--target', target, '--source', options.source, '--port', String(port)],
+    args: [frameworkProgram(), '--target', target, '--source', resolve(options.source), '--port', String(port)],
     env: { FUNCTION_TARGET: target, PORT: String(port) },
   }));
 }
@@ -87,7 +87,7 @@ async function startServerProcess(
 }
 
 const END_WITH_PARENT = new URL('end-with-parent.ts', import.meta.url).href;
-const READY_LIMIT_MILLIS = 20_000;
+const READY_LIMIT_MILLIS = 45_000;
 
 async function startServer(
   name: string,

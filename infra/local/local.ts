@@ -1,13 +1,15 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock, sleep } from '../../shared/base/clock.ts';
-import { ConfigError } from '../../shared/base/errors.ts';
+import { describeExit } from './child-process.ts';
 import { startLocalCloud } from './cloud.ts';
 import { startLocalConnector, type LocalConnector, type RunningPipeline } from './connector.ts';
 import { LOCAL_CLOUD_MODES, type LocalCloudMode } from './detection.ts';
-import { describeExit } from './child-process.ts';
 import { describeLocal } from './describe.ts';
 import { interruptSignal } from './interrupt.ts';
+import { failureText } from './local-error.ts';
 import { printRows } from './rows.ts';
 
 /** The program behind `npm run local`: a connector.yaml on this machine until Ctrl-C. */
@@ -38,7 +40,7 @@ const program = new Command('npm run local --')
   .option('--config <file>', 'the connector.yaml to run', `${DEMO}connector.yaml`)
   .option(
     '--tables <file>',
-    "the tables to make first (default: tables.yaml of the demo when the config is the demo's)",
+    'the tables to make first (default: tables.yaml beside the configuration, where there is one)',
   )
   .addOption(
     new Option(
@@ -61,7 +63,7 @@ program
 async function runLocal(options: RunOptions): Promise<void> {
   const interrupted = interruptSignal();
   const { config, emulators, oneProcess, timeScale } = options;
-  const tables = options.tables ?? (config === `${DEMO}connector.yaml` ? `${DEMO}tables.yaml` : undefined);
+  const tables = options.tables ?? fileBeside(config, 'tables.yaml');
   await using started = new AsyncDisposableStack();
   const cloud = await startLocalCloud({ ...(emulators && { mode: emulators }), timeScale });
   started.defer(() => cloud.close());
@@ -78,6 +80,11 @@ async function runLocal(options: RunOptions): Promise<void> {
   process.stdout.write(describeLocal(cloud, connector, config));
   await keepRunning(connector, interrupted);
   process.stdout.write('\nDraining the functions; Ctrl-C again kills them.\n');
+}
+
+function fileBeside(file: string, name: string): string | undefined {
+  const path = join(dirname(file), name);
+  return existsSync(path) ? path : undefined;
 }
 
 const RESTART_MILLIS = 1000;
@@ -103,10 +110,11 @@ async function keepRunning({ pipelines }: LocalConnector, signal: AbortSignal): 
   await Promise.all([interrupted, ...pipelines.map(keep)]);
 }
 
+// The clients would look for Google's metadata server, which is not here.
+process.env.METADATA_SERVER_DETECTION = 'none';
 try {
   await program.parseAsync();
 } catch (error) {
-  const isOurs = error instanceof Error && (error instanceof ConfigError || error.name !== 'Error');
-  process.stderr.write(`${isOurs ? error.message : String(error instanceof Error ? error.stack : error)}\n`);
+  process.stderr.write(`${failureText(error)}\n`);
   process.exitCode = 1;
 }

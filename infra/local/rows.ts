@@ -1,6 +1,7 @@
 import { printableBytes } from '../../shared/model/bytes.ts';
 import { formatTableName, parseTableName } from '../../shared/model/table-name.ts';
 import { storedCells, storedKey } from './official-rows.ts';
+import { LocalCloudError } from './local-error.ts';
 
 export interface PrintRowsOptions {
   /** Only row keys that start with this. */
@@ -12,9 +13,10 @@ export interface PrintRowsOptions {
 /** Prints the first rows of a table with the official client, every cell with its timestamp in microseconds. */
 export async function printRows(address: string, { prefix, limit }: PrintRowsOptions): Promise<void> {
   const { BIGTABLE_EMULATOR_HOST: host = '' } = process.env;
-  if (host === '') throw new RangeError('BIGTABLE_EMULATOR_HOST: must name a local Bigtable; npm run local prints it');
+  if (host === '')
+    throw new LocalCloudError('BIGTABLE_EMULATOR_HOST: must name a local Bigtable; npm run local prints it');
   const name = parseTableName(address, undefined);
-  if (!name) throw new RangeError(`table: must be project.instance.table, got ${JSON.stringify(address)}`);
+  if (!name) throw new LocalCloudError(`table: must be project.instance.table, got ${JSON.stringify(address)}`);
   // Loading the client takes a second, which only this command should cost.
   const { Bigtable } = await import('@google-cloud/bigtable');
   const bigtable = new Bigtable({ projectId: name.project, apiEndpoint: host, metricsEnabled: false });

@@ -1,13 +1,12 @@
 import { RecordError, RedeliverError, toError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logging.ts';
-import { describeError } from '../base/logging.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { ResolvedDestination, ResolvedFraming } from '../config/resolved.ts';
 import type { FailedRecord } from '../failure/failed-record.ts';
 import type { FailurePolicy } from '../failure/policy.ts';
 import { recordsOf } from '../mapping/framing.ts';
-import { contextOf, type Serializer } from '../mapping/serializer.ts';
+import { prepareRecord, type PreparingSerializer, type Serializer } from '../mapping/serializer.ts';
 import { MAX_MUTATIONS, type RowEntry } from '../model/mutation.ts';
 import type { InputRecord, PushedMessage } from '../model/record.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
@@ -19,7 +18,7 @@ import { routeRecord } from './route.ts';
 /** Everything a message needs; made once per instance by the wiring. */
 export interface BulkSink {
   readonly batcher: Pick<Batcher, 'submit'>;
-  readonly serializer: Serializer;
+  readonly serializer: Serializer | PreparingSerializer;
   readonly destination: ResolvedDestination;
   readonly framing: ResolvedFraming;
   readonly policy: FailurePolicy;
@@ -61,16 +60,8 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
 
 /** Starts the records in order, as far as the instance's bounds admit them, and waits for all of them. */
 async function settleRecords(message: PushedMessage, sink: BulkSink, signal: AbortSignal): Promise<Settled[]> {
-  let records: readonly InputRecord[];
-  try {
-    records = recordsOf(message, sink.framing);
-  } catch (error) {
-    // The frame is broken: the whole message is the one bad record.
-    const record = { message, index: 0, data: message.data };
-    return [serializerFailure(record, routeRecord(record, sink.destination, undefined), toError(error), sink)];
-  }
   const outcomes: Promise<Settled>[] = [];
-  for (const record of records) {
+  for (const record of framed(message, sink)) {
     const prepared = prepare(record, sink);
     if ('kind' in prepared) {
       outcomes.push(Promise.resolve(prepared));
@@ -86,21 +77,27 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
   return Promise.all(outcomes);
 }
 
-/** Destination first, so that a refused record is reported against its table; then the entry, or why there is none. */
+/** The records of the message, or, where its frame is broken, the message as the one bad record. */
+function framed(message: PushedMessage, { framing }: BulkSink): readonly (InputRecord & { readonly broken?: Error })[] {
+  try {
+    return recordsOf(message, framing);
+  } catch (error) {
+    return [{ message, index: 0, data: message.data, broken: toError(error) }];
+  }
+}
+
+/** Read once; destination first, so that a refused record is reported against its table; then the entry. */
 function prepare(
-  record: InputRecord,
+  record: InputRecord & { readonly broken?: Error },
   sink: BulkSink,
 ): Settled | { readonly table: TableName; readonly entry: RowEntry } {
-  let table: TableName;
+  let table: TableName | undefined;
   try {
-    table = routeRecord(record, sink.destination, sink.serializer.resolve);
-  } catch (error) {
-    const { message } = toError(error);
-    return { kind: 'redeliver', reason: 'destination', message: `destination: ${message}` };
-  }
-  try {
-    const entry = sink.serializer.serialize(record, contextOf(record));
-    if (entry === null) {
+    if (record.broken) throw record.broken;
+    const prepared = prepareRecord(sink.serializer, record);
+    if (prepared) table = routeRecord(record, sink.destination, prepared.table);
+    const entry = prepared?.serialize() ?? null;
+    if (entry === null || table === undefined) {
       sink.metrics.count('recordsSkipped');
       return { kind: 'skipped' };
     }
@@ -110,25 +107,32 @@ function prepare(
     }
     return { table, entry };
   } catch (error) {
-    return serializerFailure(record, table, toError(error), sink);
+    // A destination that cannot be right is the configuration's fault; everything else is the record's.
+    if (error instanceof RedeliverError) return { kind: 'redeliver', reason: error.reason, message: error.message };
+    return serializerFailure(record, table ?? sink.destination.table, toError(error), sink);
   }
 }
 
-function serializerFailure(record: InputRecord, destination: TableName, error: Error, sink: BulkSink): Settled {
-  // Only our own errors are known to quote nothing of the record; a user's serializer may say anything.
-  const isOurs = error instanceof RecordError;
-  sink.logger.log('DEBUG', 'a record could not be serialized', {
+function serializerFailure(
+  record: InputRecord,
+  destination: TableName | undefined,
+  error: Error,
+  { logger }: BulkSink,
+): Settled {
+  // Only our own messages are known to quote nothing of the record; a user's serializer, or a cause, may say anything.
+  const said = error instanceof RecordError ? error.message : error.name;
+  logger.log('DEBUG', 'a record could not be serialized', {
     messageId: record.message.messageId,
     recordIndex: record.index,
-    error: isOurs ? describeError(error) : error.name,
+    error: said,
   });
   return {
     kind: 'failed',
     failed: {
       record,
-      destination,
+      ...(destination && { destination }),
       reason: 'serializer',
-      summary: isOurs ? `could not be serialized (${error.message})` : `could not be serialized (${error.name})`,
+      summary: `could not be serialized (${said})`,
       detail: `could not be serialized: ${error.message}`,
     },
   };
@@ -168,5 +172,7 @@ function countSend(table: TableName, { metrics, perDestinationMetrics }: BulkSin
 function countFailures(failed: readonly FailedRecord[], { metrics, perDestinationMetrics }: BulkSink): void {
   if (failed.length > 0) metrics.count('numRecordsSendErrors', failed.length);
   if (!perDestinationMetrics) return;
-  for (const { destination } of failed) metrics.count('destination.sendErrors', 1, formatTableName(destination));
+  for (const { destination } of failed) {
+    if (destination) metrics.count('destination.sendErrors', 1, formatTableName(destination));
+  }
 }

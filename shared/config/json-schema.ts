@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { defaultsShape } from './defaults.ts';
+import { mappingSchema } from './mapping/schema.ts';
+import { mappingValue } from './options/serializer.ts';
 import { nestedSection } from './read.ts';
 import { KINDS } from './kinds.ts';
 import { PIPELINE_NAME } from './resolve.ts';
@@ -33,7 +35,19 @@ export function connectorJsonSchema(): Readonly<Record<string, unknown>> {
     override: ({ zodSchema, jsonSchema }) => {
       // What is required of a shared section may stand in the defaults, in the pipeline, or half in each.
       if (sharedSections.has(zodSchema)) delete jsonSchema.required;
+      if (zodSchema === mappingValue) Object.assign(jsonSchema, mappingJsonSchema());
     },
   });
   return { ...schema, title: 'connector.yaml of the Bigtable connector for Cloud Functions' };
+}
+
+/** The schema of a mapping alone: also what its reference page is made of. */
+export function mappingJsonSchema(): Readonly<Record<string, unknown>> {
+  const schema: Record<string, unknown> = z.toJSONSchema(mappingSchema, {
+    io: 'input',
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+  });
+  delete schema.$schema;
+  return schema;
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ConfigError, toError } from '../base/errors.ts';
@@ -33,6 +34,7 @@ const DEFAULT_FILE = 'connector.yaml';
 
 const diskFiles: ConfigFiles = {
   readText: (path) => readFile(path, 'utf8'),
+  readTextNow: (path) => readFileSync(path, 'utf8'),
   get workingDirectory() {
     return process.cwd();
   },
@@ -74,7 +76,8 @@ export async function loadConfig(env: Environment, files: ConfigFiles = diskFile
     const rule = 'must not be set beside CONNECTOR_CONFIG_FILE: one of them is the configuration';
     throw new ConfigError('environment', [{ path: source, rule, got: 'both' }]);
   }
-  return { ...(await parseConfig(text, source)), source, baseDirectory: files.workingDirectory };
+  const baseDirectory = files.workingDirectory;
+  return { ...(await parseConfig(text, source, schemasIn(baseDirectory, files))), source, baseDirectory };
 }
 
 /** The configuration in one file. */
@@ -85,8 +88,14 @@ export async function loadConfigFile(path: string, files: ConfigFiles = diskFile
     const rule = 'must be a readable file; CONNECTOR_CONFIG_FILE or the command line names another one';
     throw new ConfigError(path, [{ path: 'file', rule, got: message }]);
   });
-  return { ...(await parseConfig(text, path)), source: path, baseDirectory: dirname(absolute) };
+  const baseDirectory = dirname(absolute);
+  return { ...(await parseConfig(text, path, schemasIn(baseDirectory, files))), source: path, baseDirectory };
 }
+
+const schemasIn =
+  (baseDirectory: string, files: ConfigFiles) =>
+  (file: string): string =>
+    files.readTextNow(resolve(baseDirectory, file));
 
 /** A pipeline by name; the prototype's own names are none. */
 export const pipelineNamed = (config: ResolvedConfig, name: string): ResolvedPipeline | undefined =>

@@ -1,4 +1,5 @@
 import { ConfigError, toError } from '../base/errors.ts';
+import type { ReadSchemaFile } from './mapping/resolve-format.ts';
 import { RESOLVED_VERSION, type ResolvedConfig } from './resolved.ts';
 import type { Resolved } from './resolve.ts';
 
@@ -9,12 +10,12 @@ import type { Resolved } from './resolve.ts';
  * @param source where the text came from, for messages.
  * @throws {ConfigError} with every problem; of text that is not YAML, with line and column.
  */
-export async function parseConfig(text: string, source: string): Promise<Resolved> {
+export async function parseConfig(text: string, source: string, readSchemaFile?: ReadSchemaFile): Promise<Resolved> {
   const json = parseJson(text);
   if (isRecord(json) && 'resolved' in json) return { config: acceptResolved(json, source), warnings: [] };
   const { document, warnings } = json === undefined ? await parseYaml(text, source) : { document: json, warnings: [] };
   const { resolveConfig } = await import('./resolve.ts');
-  const { config, warnings: more } = resolveConfig(document, source);
+  const { config, warnings: more } = resolveConfig(document, source, readSchemaFile);
   return { config, warnings: [...warnings, ...more] };
 }
 

@@ -1,6 +1,7 @@
 import { ConfigError, type ConfigProblem } from '../base/errors.ts';
 import { inherit, readDefaults } from './defaults.ts';
 import { KINDS, kindOf } from './kinds.ts';
+import type { ReadSchemaFile } from './mapping/resolve-format.ts';
 import { nearestName } from './nearest.ts';
 import { formatPath, problem } from './problems.ts';
 import { SECTION_RULE, isSection } from './read.ts';
@@ -16,12 +17,13 @@ export interface Resolved {
 }
 
 /**
- * Checks a parsed `connector.yaml` and fills in every default. Pure: no file, network, credential or environment.
+ * Checks a parsed `connector.yaml` and fills in every default. Pure but for `readSchemaFile`, which the caller gives
+ * where mappings may name schema files: no other file, no network, credential or environment.
  *
  * @param source where the document came from, for the error's first line.
  * @throws {ConfigError} one, with every problem of the document.
  */
-export function resolveConfig(document: unknown, source: string): Resolved {
+export function resolveConfig(document: unknown, source: string, readSchemaFile?: ReadSchemaFile): Resolved {
   const problems: ConfigProblem[] = [];
   const warnings: string[] = [];
   const pipelines: Record<string, ResolvedPipeline> = {};
@@ -53,7 +55,7 @@ export function resolveConfig(document: unknown, source: string): Resolved {
       problems.push(problem([...path, 'kind'], rule, own.kind));
       continue;
     }
-    const resolution = kind.resolve(name, inherit(defaults.values, own, kind), path);
+    const resolution = kind.resolve(name, inherit(defaults.values, own, kind), path, readSchemaFile);
     problems.push(...resolution.problems.filter((each) => !defaults.explain(each, formatPath(path))));
     warnings.push(...resolution.warnings);
     if (resolution.pipeline) pipelines[name] = resolution.pipeline;

@@ -1,7 +1,9 @@
+import type { ResolvedMapping } from './mapping/resolved.ts';
+
 /**
  * What a function runs by: the configuration after every default, check and unit is dealt with. Plain, deeply readonly
- * and JSON-serializable, so that a bundle can carry it. This file imports nothing, and nothing here needs the parser:
- * a cold start that finds a resolved document loads neither zod nor yaml.
+ * and JSON-serializable, so that a bundle can carry it. This file imports nothing but types, and nothing here needs the
+ * parser: a cold start that finds a resolved document loads neither zod nor yaml.
  */
 
 /** Any value that JSON can hold. */
@@ -72,7 +74,9 @@ export type ResolvedAccess =
 export type ResolvedSerializer =
   | { readonly kind: 'entry' }
   /** `module` is a path relative to the directory of the configuration. */
-  | { readonly kind: 'module'; readonly module: string; readonly options?: JsonValue };
+  | { readonly kind: 'module'; readonly module: string; readonly options?: JsonValue }
+  /** Declared in the configuration: no code. */
+  | { readonly kind: 'mapping'; readonly mapping: ResolvedMapping };
 
 /** How the records of one message are told apart. */
 export type ResolvedFraming = 'single' | 'ndjson' | 'json-array';

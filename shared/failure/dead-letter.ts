@@ -32,7 +32,7 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
   const own = {
     'dlq-connector': 'bigtable',
     'dlq-pipeline': truncateUtf8(options.pipeline),
-    'dlq-destination': truncateUtf8(formatTableName(failed.destination)),
+    ...(failed.destination && { 'dlq-destination': truncateUtf8(formatTableName(failed.destination)) }),
     'dlq-reason': reason,
     'dlq-error': truncateUtf8(failed.detail),
     'dlq-timestamp': new Date(now).toISOString(),

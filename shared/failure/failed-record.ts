@@ -8,7 +8,8 @@ import type { TableName } from '../model/table-name.ts';
  */
 export interface FailedRecord {
   readonly record: InputRecord;
-  readonly destination: TableName;
+  /** Absent where the record could not even be read far enough to tell. */
+  readonly destination?: TableName;
   readonly reason: 'serializer' | 'rejected';
   /** Absent where the serializer refused the record. */
   readonly entry?: RowEntry;

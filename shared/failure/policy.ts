@@ -30,7 +30,7 @@ export function failPolicy(): FailurePolicy {
       return Promise.reject(
         new RedeliverError(
           'failure-policy',
-          `${failed.length} ${failed.length === 1 ? 'record' : 'records'} for ${formatTableName(first.destination)} cannot be written: ${first.summary}. failurePolicy is fail: mend the record's source, or choose dead-letter`,
+          `${failed.length} ${failed.length === 1 ? 'record' : 'records'} for ${tableOf(first)} cannot be written: ${first.summary}. failurePolicy is fail: mend the record's source, or choose dead-letter`,
         ),
       );
     },
@@ -42,10 +42,11 @@ export function logAndDropPolicy(logger: Logger, metrics: Metrics): FailurePolic
   return {
     mayDrop: true,
     handle(failed) {
-      for (const { record, destination, summary, reason } of failed) {
+      for (const one of failed) {
+        const { record, summary, reason } = one;
         metrics.count('recordsDropped');
         logger.log('WARNING', `a record was dropped: ${summary}`, {
-          destination: formatTableName(destination),
+          destination: tableOf(one),
           reason,
           messageId: record.message.messageId,
           recordIndex: record.index,
@@ -118,3 +119,6 @@ export function deadLetterPolicy(
     close: () => topic.close(),
   };
 }
+
+const tableOf = ({ destination }: FailedRecord): string =>
+  destination ? formatTableName(destination) : 'no table yet';

@@ -33,6 +33,29 @@ export interface Serializer {
   readonly open?: (options: unknown) => void | Promise<void>;
 }
 
+/** A record that was read once: where it goes, and what it becomes. */
+export interface PreparedRecord {
+  /** As {@link Serializer.resolve} says it; absent leaves it to the configuration. */
+  readonly table?: TableName | string;
+  readonly serialize: () => RowEntry | null;
+}
+
+/** A serializer that reads a record once for both questions. Null skips the record before anything else is asked. */
+export interface PreparingSerializer {
+  readonly prepare: (record: InputRecord, context: SerializerContext) => PreparedRecord | null;
+}
+
+/** Reads a record with either kind of serializer: its table first, so that a refused record is reported against it. */
+export function prepareRecord(
+  serializer: Serializer | PreparingSerializer,
+  record: InputRecord,
+): PreparedRecord | null {
+  const context = contextOf(record);
+  if ('prepare' in serializer) return serializer.prepare(record, context);
+  const table = serializer.resolve?.(record);
+  return { ...(table !== undefined && { table }), serialize: () => serializer.serialize(record, context) };
+}
+
 /** The time every cell of a record takes when nothing else is said. See {@link SerializerContext}. */
 export const contextOf = (record: InputRecord): SerializerContext => ({
   publishTimeMicros: record.message.publishTimeMicros - (record.message.publishTimeMicros % 1000n),

@@ -25,6 +25,8 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   // The servers stand for Google's services and know nothing of the connector; only the wiring reads its configuration.
   ['infra/local/bigtable/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
   ['infra/local/pubsub/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
+  // The demo holds a serializer as a user writes one.
+  ['infra/local/demo/', ['infra/local/', 'shared/model', 'shared/base', 'shared/mapping']],
   ['infra/local/', ['shared/model', 'shared/base', 'shared/proto', 'shared/config']],
   ['infra/', ['shared/', 'functions/']],
   ['test/', ['shared/', 'functions/', 'infra/']],

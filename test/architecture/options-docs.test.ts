@@ -26,7 +26,8 @@ function optionNames(schemaOfSection: unknown, prefix = ''): string[] {
 }
 
 const kinds = Object.values(at(schema, 'properties', 'pipelines', 'additionalProperties', 'anyOf'));
-const declared = kinds.flatMap((kind) => optionNames(kind));
+/** A mapping's options have a page of their own, which the last test holds to the schema. */
+const declared = kinds.flatMap((kind) => optionNames(kind)).filter((name) => !name.startsWith('mapping.'));
 const documented = documentedNames(page).filter((name) => !name.startsWith('CONNECTOR_'));
 
 test('every declared option is documented, and every documented option is declared', () => {
@@ -50,4 +51,30 @@ test('every option has a sentence in the JSON Schema', () => {
       .map(([name]) => name),
   );
   expect(undescribed).toEqual([]);
+});
+
+/** Paths of a mapping's options as its page writes them: `[]` for the elements of a list, `<name>` for values of a map. */
+function mappingPaths(value: unknown, path: string): string[] {
+  const schemaHere = section(value);
+  const own = Object.entries(at(schemaHere, 'properties')).flatMap(([name, option]) => [
+    `${path}.${name}`,
+    ...mappingPaths(option, `${path}.${name}`),
+  ]);
+  const branches = Object.values(at(schemaHere, 'anyOf')).flatMap((branch) => mappingPaths(branch, path));
+  const elements = schemaHere.items === undefined ? [] : mappingPaths(schemaHere.items, `${path}[]`);
+  const { additionalProperties } = schemaHere;
+  const isMap = typeof additionalProperties === 'object' && schemaHere.properties === undefined;
+  const values = isMap ? mappingPaths(additionalProperties, `${path}.<name>`) : [];
+  return [...own, ...branches, ...elements, ...values];
+}
+
+test('every option of a mapping is on its page, and nothing else is', () => {
+  const mapping = readFileSync(resolve(root, 'shared/docs/mapping.md'), 'utf8');
+  const onPage = mapping.split(/^## /m).flatMap((part) => {
+    const heading = /^`([^`]+)`/.exec(part)?.[1];
+    return heading === undefined ? [] : documentedNames(part).map((name) => `${heading}.${name}`);
+  });
+  const declaredPaths = kinds.flatMap((kind) => mappingPaths(at(kind, 'properties', 'mapping'), 'mapping'));
+  expect(declaredPaths.length).toBeGreaterThan(80);
+  expect([...new Set(onPage)].toSorted()).toEqual([...new Set(declaredPaths)].toSorted());
 });

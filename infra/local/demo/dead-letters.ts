@@ -11,6 +11,10 @@ export interface DeadLetter {
   readonly reason: string;
 }
 
+const LIMIT_MILLIS = 30_000;
+const POLL_MILLIS = 50;
+const SURPLUS_MILLIS = 500;
+
 /** Collects what a dead-letter subscription holds, in the background, until it is stopped. */
 export class DeadLetterReader {
   readonly #messages: { readonly attributes: Readonly<Record<string, string>> }[] = [];
@@ -32,13 +36,17 @@ export class DeadLetterReader {
     return this.#messages.length;
   }
 
-  /** Waits until `count` letters came, and then a moment for more than there should be. */
+  /**
+   * Waits until `count` letters came, and then a moment for more than there should be. After 30 s it gives up: what is
+   * there then is all there is.
+   */
   async until(count: number, signal: AbortSignal): Promise<void> {
-    while (this.#messages.length < count) {
+    const givesUpAt = systemClock.now() + LIMIT_MILLIS;
+    while (this.#messages.length < count && systemClock.now() < givesUpAt) {
       if (this.#failure) throw this.#failure;
-      await sleep(systemClock, 50, signal);
+      await sleep(systemClock, POLL_MILLIS, signal);
     }
-    await sleep(systemClock, 500, signal);
+    await sleep(systemClock, SURPLUS_MILLIS, signal);
   }
 
   /** The letters, each matched by the id and the index of its record with what was published. */

@@ -1,5 +1,5 @@
-import type { Mutation, RowEntry } from '../../../shared/model/mutation.ts';
-import type { InputRecord } from '../../../shared/model/record.ts';
+import type { Serialize } from '../../../shared/mapping/serializer.ts';
+import type { Mutation } from '../../../shared/model/mutation.ts';
 
 /** What the publisher sends: one flight as JSON. */
 interface FlightRecord {
@@ -17,7 +17,7 @@ interface FlightRecord {
  * timestamp, so that a second delivery writes the same cells again. Short hops are skipped. It checks nothing: what is
  * wrong with a record is for the connector to find out.
  */
-export default function serializeFlight({ data }: InputRecord): RowEntry | null {
+const serializeFlight: Serialize = ({ data }) => {
   const flight = JSON.parse(data.toString('utf8')) as FlightRecord;
   if (flight.distance < 100) return null;
   const family = flight.family ?? 'flight';
@@ -37,7 +37,9 @@ export default function serializeFlight({ data }: InputRecord): RowEntry | null 
       cell('summary', Buffer.from(`${flight.distance} miles, ${flight.delay} minutes late`)),
     ],
   };
-}
+};
+
+export default serializeFlight;
 
 function int64(value: number): Buffer {
   const bytes = Buffer.alloc(8);

@@ -2,6 +2,8 @@ import type { Table } from '@google-cloud/bigtable';
 import { sleep, systemClock } from '../../../shared/base/clock.ts';
 
 export interface Latency {
+  /** Rows that could not be read within a minute; they are not among the samples. */
+  readonly unreadable: number;
   readonly samples: number;
   readonly p50Millis: number;
   readonly p95Millis: number;
@@ -9,6 +11,7 @@ export interface Latency {
 
 const POLL_MILLIS = 5;
 const MAX_WATCHED = 2;
+const LIMIT_MILLIS = 60_000;
 
 /**
  * Measures from handing a record to the publisher until the official client reads its row. It reads a row every 5 ms
@@ -18,6 +21,7 @@ export class LatencyProbe {
   readonly #table: Table;
   readonly #signal: AbortSignal;
   readonly #millis: number[] = [];
+  #unreadable = 0;
   readonly #watched = new Set<Promise<void>>();
 
   constructor(table: Table, signal: AbortSignal) {
@@ -34,20 +38,32 @@ export class LatencyProbe {
     watching.catch(() => undefined);
   }
 
-  /** Resolves when every watched row was read. Rejects when one could not be, or the signal aborted. */
+  /** Resolves when every watched row was read or given up. Rejects when reading fails, or the signal aborted. */
   async result(): Promise<Latency> {
     await Promise.all(this.#watched);
     const sorted = this.#millis.toSorted((left, right) => left - right);
     const quantile = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
-    return { samples: sorted.length, p50Millis: quantile(0.5), p95Millis: quantile(0.95) };
+    return {
+      unreadable: this.#unreadable,
+      samples: sorted.length,
+      p50Millis: quantile(0.5),
+      p95Millis: quantile(0.95),
+    };
   }
 
   async #untilReadable(rowKey: string, startedAt: number): Promise<void> {
-    for (;;) {
-      const [rows] = await this.#table.getRows({ keys: [rowKey] });
-      if (rows.length > 0) break;
+    while (!(await this.#isReadable(rowKey))) {
+      if (performance.now() - startedAt > LIMIT_MILLIS) {
+        this.#unreadable += 1;
+        return;
+      }
       await sleep(systemClock, POLL_MILLIS, this.#signal);
     }
     this.#millis.push(performance.now() - startedAt);
+  }
+
+  async #isReadable(rowKey: string): Promise<boolean> {
+    const [rows] = await this.#table.getRows({ keys: [rowKey] });
+    return rows.length > 0;
   }
 }

@@ -1,5 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../../../shared/base/clock.ts';
 import { interruptSignal } from '../interrupt.ts';
+import { failureText, LocalCloudError } from '../local-error.ts';
 import { FLIGHTS } from './flights.ts';
 import { runDemo, type DemoOptions } from './run.ts';
 
@@ -8,7 +10,7 @@ import { runDemo, type DemoOptions } from './run.ts';
 const DEFAULT_FLIGHTS = 60_000;
 const FEWEST_FLIGHTS = 1000;
 /** The longest run; the last state on the screen then says what was missing. */
-const LIMIT_MILLIS = 180_000;
+const LIMIT_MILLIS = 300_000;
 
 function flightCount(text: string): number {
   const value = Number(text);
@@ -23,11 +25,14 @@ const program = new Command('npm run demo --')
   .option('--flights <count>', 'how many flights take part', flightCount, DEFAULT_FLIGHTS)
   .option('--source <folder>', 'run the function of this folder, a bundle, instead of that of this repository')
   .action(async (options: Pick<DemoOptions, 'flights' | 'source'>) => {
-    const limit = AbortSignal.timeout(LIMIT_MILLIS);
+    const limit = new AbortController();
+    systemClock.after(LIMIT_MILLIS, () => {
+      limit.abort(new LocalCloudError(`${LIMIT_MILLIS / 1000} s are over; the last line above says what was missing`));
+    });
     const isRight = await runDemo({
       ...options,
       out: process.stdout,
-      signal: AbortSignal.any([interruptSignal(), limit]),
+      signal: AbortSignal.any([interruptSignal(), limit.signal]),
     });
     process.exitCode = isRight ? 0 : 1;
   });
@@ -37,6 +42,6 @@ process.env.METADATA_SERVER_DETECTION = 'none';
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`the demo did not finish: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`the demo did not finish: ${failureText(error)}\n`);
   process.exitCode = 1;
 }

@@ -25,6 +25,8 @@ export interface Observed {
   /** How often the function asked for a message again, by its reason; and how often not for a missing family. */
   readonly redelivered: ReadonlyMap<string, number>;
   readonly otherRedeliveries: number;
+  /** Sampled rows that could not be read within the sampler's patience. */
+  readonly unreadable: number;
   readonly table: TableDifference;
 }
 
@@ -64,6 +66,7 @@ export function judge(expected: Expectation, observed: Observed): Check[] {
     exactly('dead letters of other records', otherLetters(observed.deadLetters), 0),
     exactly('held rows before their family is there', observed.heldRowsBefore, 0),
     exactly('held rows after it was added', observed.heldRowsAfter, expected.heldRows.size),
+    exactly('sampled rows never readable', observed.unreadable, 0),
     exactly('rows read back', table.rowsRead, table.rowsExpected),
     exactly('rows missing', table.missingRows, 0),
     exactly('rows unexpected', table.unexpectedRows, 0),

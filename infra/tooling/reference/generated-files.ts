@@ -1,5 +1,6 @@
 import { format } from 'prettier';
 import { connectorJsonSchema } from '../../../shared/config/json-schema.ts';
+import { mappingPage } from './mapping-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { optionsPage } from './options-page.ts';
 
@@ -21,5 +22,6 @@ export const GENERATED_FILES: readonly GeneratedFile[] = [
     content: () => Promise.resolve(`${JSON.stringify(connectorJsonSchema(), undefined, 2)}\n`),
   },
   { path: 'shared/docs/options.md', script: 'docs', content: () => markdown(optionsPage()) },
+  { path: 'shared/docs/mapping.md', script: 'docs', content: () => markdown(mappingPage()) },
   { path: 'shared/docs/metrics.md', script: 'docs', content: () => markdown(metricsPage()) },
 ];

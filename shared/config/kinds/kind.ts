@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { ConfigProblem } from '../../base/errors.ts';
+import type { ReadSchemaFile } from '../mapping/resolve-format.ts';
 import type { Path } from '../problems.ts';
 import type { ResolvedPipeline } from '../resolved.ts';
 
@@ -8,7 +9,8 @@ export interface Kind {
   readonly section: z.ZodObject;
   /** Option names that the document's `defaults` may set for every pipeline of this kind. */
   readonly shared: readonly string[];
-  resolve(name: string, value: unknown, path: Path): Resolution;
+  /** `readSchemaFile` gives the files that a mapping names; without it such a file is a problem. */
+  resolve(name: string, value: unknown, path: Path, readSchemaFile?: ReadSchemaFile): Resolution;
 }
 
 export interface Resolution {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { declare, notBlank, optional, ruled, text } from '../option.ts';
 import type { JsonValue } from '../resolved.ts';
 
-/** How a record becomes a row entry. A further way to serialize is a further branch of the union. */
+/** How a record becomes a row entry: by a serializer, or by a mapping, which `config/mapping` declares and checks. */
 
 const moduleSection = z.strictObject({
   module: text(
@@ -17,13 +17,21 @@ const moduleSection = z.strictObject({
   ),
 });
 
+/** Anything here; `resolveMapping` checks it and reports all of its problems, each at its own path. */
+export const mappingValue = z.custom<unknown>();
+
 const rule = 'must be "entry" or a section with "module"';
 
 export const serializerOptions = {
   serializer: declare(
-    z.union([z.literal('entry'), moduleSection], ruled(rule)),
-    'How a record becomes a row: "entry" reads a MutateRowsRequest.Entry in protobuf bytes or proto JSON, and a module is your own code, which may skip a record or name its table.',
-    { type: 'text or section', bounds: '"entry" or {module, options}', isRequired: true },
+    optional(z.union([z.literal('entry'), moduleSection], ruled(rule))),
+    'How a record becomes a row, unless a mapping says it: "entry" reads a MutateRowsRequest.Entry in protobuf bytes or proto JSON, and a module is your own code, which may skip a record or name its table.',
+    { type: 'text or section', bounds: '"entry" or {module, options}' },
+  ),
+  mapping: declare(
+    optional(mappingValue),
+    'How a record becomes a row, declared without code: its format, row key, columns, write mode and timestamps. Excludes serializer. Its options have a page of their own, mapping.md.',
+    { type: 'section', bounds: 'see mapping.md' },
   ),
 };
 

@@ -1,4 +1,5 @@
-import { type ChannelCredentials, Client, type Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
+import { type ChannelCredentials, Client, Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
+import { toError } from '../../base/errors.ts';
 
 /** How one streamed call ended: its status, and whether the service said anything at all before. */
 export interface CallEnding {
@@ -45,8 +46,8 @@ export class ChannelSet {
   }
 
   /**
-   * Makes one server-streaming call with an encoded request. `onMessage` sees every message; the promise always
-   * resolves, with the ending. The request's buffer is free again when it has.
+   * Makes one server-streaming call with an encoded request. `onMessage` sees every message; when it throws, the call
+   * ends as INTERNAL. The promise always resolves, with the ending; the request's buffer is free again when it has.
    */
   call(
     method: string,
@@ -55,14 +56,23 @@ export class ChannelSet {
     deadline: number,
     onMessage: (message: Buffer) => void,
   ): Promise<CallEnding> {
+    if (this.#isClosed) return Promise.resolve(NOT_SENT);
     const channel = this.#pick();
     channel.inFlight += 1;
     return new Promise((resolve) => {
       let isHeard = false;
+      let unreadable: Error | undefined;
       const stream = channel.client.makeServerStreamRequest(method, asIs, asIs, request, metadata, { deadline });
       stream.on('data', (message: Buffer) => {
         isHeard = true;
-        onMessage(message);
+        if (unreadable) return;
+        try {
+          onMessage(message);
+        } catch (error) {
+          // Thrown from an event it would end the process, and every other call with it.
+          unreadable = toError(error);
+          stream.cancel();
+        }
       });
       // The status event carries the same ending; without a listener the error event would end the process.
       stream.on('error', () => undefined);
@@ -70,6 +80,11 @@ export class ChannelSet {
         channel.inFlight -= 1;
         if (status.code === grpcStatus.DEADLINE_EXCEEDED && !isHeard) channel.isSuspect = true;
         this.#retire(channel);
+        if (unreadable) {
+          const details = `an answer could not be read: ${unreadable.message}`;
+          resolve({ status: { ...status, code: grpcStatus.INTERNAL, details }, isHeard });
+          return;
+        }
         // Any other status was said by the service or tells that there is no connection.
         resolve({ status, isHeard: isHeard || status.code !== grpcStatus.DEADLINE_EXCEEDED });
       });
@@ -101,5 +116,11 @@ export class ChannelSet {
     channel.client.close();
   }
 }
+
+/** The ending of a call that was made after `close`. */
+const NOT_SENT: CallEnding = {
+  status: { code: grpcStatus.UNAVAILABLE, details: 'the client is closed', metadata: new Metadata() },
+  isHeard: true,
+};
 
 const asIs = (bytes: Buffer): Buffer => bytes;

@@ -1,5 +1,5 @@
 import { lazy } from '../../base/lazy.ts';
-import type { Clock } from '../../base/clock.ts';
+import { abortReason, type Clock } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { TableName } from '../../model/table-name.ts';
 import { type BigtableAccess, openAccess } from './credentials.ts';
@@ -18,18 +18,26 @@ interface Held {
   users: number;
 }
 
+interface Waiter {
+  readonly key: string;
+  readonly serve: (held: Held) => void;
+  readonly refuse: (error: Error) => void;
+}
+
 /**
  * One client per (project, instance) of the process, made at first need. A client in use is never closed: at the cap,
- * a request for another instance waits until some client is idle. Requests are served in the order they came.
+ * a request for another instance waits until some client is idle. Requests are served strictly in the order they came,
+ * those for an open client included: otherwise steady traffic to one instance would keep its client busy for ever.
  */
 export class ClientPool {
   readonly #options: ClientPoolOptions;
   readonly #clock: Clock;
   readonly #metrics: Metrics;
-  readonly #access: () => ReturnType<typeof openAccess>;
+  readonly #access: () => Promise<Access>;
   /** Insertion order is recency: every use takes the client out and puts it back at the end. */
   readonly #held = new Map<string, Held>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: Waiter[] = [];
+  #isClosed = false;
 
   constructor(options: ClientPoolOptions, clock: Clock, metrics: Metrics) {
     this.#options = options;
@@ -46,21 +54,13 @@ export class ClientPool {
     use: (channels: ChannelSet) => Promise<Result>,
   ): Promise<Result> {
     const access = await this.#access();
-    const key = `${table.project}/${table.instance}`;
-    await this.#room(key, signal);
-    const held = this.#held.get(key) ?? {
-      channels: new ChannelSet(access.address, access.credentials),
-      lastUsed: 0,
-      users: 0,
-    };
-    this.#touch(key, held);
-    held.users += 1;
+    const held = await this.#admit(`${table.project}/${table.instance}`, access, signal);
     try {
       return await use(held.channels);
     } finally {
       held.users -= 1;
       held.lastUsed = this.#clock.now();
-      if (held.users === 0) this.#waiting.shift()?.();
+      this.#serveWaiting(access);
     }
   }
 
@@ -74,54 +74,92 @@ export class ClientPool {
     }
   }
 
+  /** Closes every client, those in use included, and refuses who waits or comes later. */
   close(): void {
+    this.#isClosed = true;
     for (const [key, held] of this.#held) this.#close(key, held);
+    for (const { refuse } of this.#waiting.splice(0)) refuse(poolClosed());
   }
 
-  /** Waits until the client exists or another one fits, evicting the least recently used idle one. */
-  async #room(key: string, signal: AbortSignal): Promise<void> {
-    while (!this.#held.has(key) && this.#held.size >= this.#options.maxActiveInstances) {
-      const idle = [...this.#held].find(([, held]) => held.users === 0);
-      if (idle) {
-        this.#close(...idle);
-        this.#metrics.count('capacityEvictions');
-      } else {
-        await this.#someClientIdle(signal);
-      }
-    }
+  /** The client, counted as used from here on. */
+  #admit(key: string, access: Access, signal: AbortSignal): Promise<Held> {
+    if (this.#isClosed) return Promise.reject(poolClosed());
+    if (signal.aborted) return Promise.reject(abortReason(signal));
+    const held = this.#waiting.length === 0 ? this.#take(key, access) : undefined;
+    return held ? Promise.resolve(held) : this.#wait(key, access, signal);
   }
 
-  #someClientIdle(signal: AbortSignal): Promise<void> {
+  #wait(key: string, access: Access, signal: AbortSignal): Promise<Held> {
     return new Promise((resolve, reject) => {
-      const wake = (): void => {
-        signal.removeEventListener('abort', onAbort);
-        resolve();
+      const waiter: Waiter = {
+        key,
+        serve: (held) => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(held);
+        },
+        refuse: (error) => {
+          signal.removeEventListener('abort', onAbort);
+          reject(error);
+        },
       };
       const onAbort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(wake), 1);
-        reject(
-          new Error(
-            `maxActiveInstances: all ${this.#options.maxActiveInstances} Bigtable clients stayed busy; raise it or write to fewer instances`,
-            { cause: signal.reason },
-          ),
-        );
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        reject(this.#allBusy(signal));
+        // What it kept waiting may need no more than what is there.
+        this.#serveWaiting(access);
       };
-      if (signal.aborted) {
-        onAbort();
-        return;
-      }
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(wake);
+      this.#waiting.push(waiter);
     });
   }
 
-  #touch(key: string, held: Held): void {
+  #serveWaiting(access: Access): void {
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      const held = this.#take(next.key, access);
+      if (!held) return;
+      this.#waiting.shift();
+      next.serve(held);
+    }
+  }
+
+  /**
+   * The client if it is there or there is room for it, evicting the idle one that was used least recently; undefined
+   * when all are in use. Takes it at once: between a look and a take nobody else may come.
+   */
+  #take(key: string, access: Access): Held | undefined {
+    let held = this.#held.get(key);
+    if (!held) {
+      if (!this.#makeRoom()) return undefined;
+      held = { channels: new ChannelSet(access.address, access.credentials), lastUsed: 0, users: 0 };
+    }
     this.#held.delete(key);
     this.#held.set(key, held);
+    held.users += 1;
+    return held;
+  }
+
+  #makeRoom(): boolean {
+    if (this.#held.size < this.#options.maxActiveInstances) return true;
+    const idle = [...this.#held].find(([, held]) => held.users === 0);
+    if (!idle) return false;
+    this.#close(...idle);
+    this.#metrics.count('capacityEvictions');
+    return true;
   }
 
   #close(key: string, held: Held): void {
     this.#held.delete(key);
     held.channels.close();
   }
+
+  #allBusy(signal: AbortSignal): Error {
+    return new Error(
+      `maxActiveInstances: all ${this.#options.maxActiveInstances} Bigtable clients stayed busy; raise it or write to fewer instances`,
+      { cause: signal.reason },
+    );
+  }
 }
+
+type Access = Awaited<ReturnType<typeof openAccess>>;
+
+const poolClosed = (): Error => new Error('the Bigtable clients are closed: this instance is shutting down');

@@ -1,7 +1,8 @@
-import type { Topic } from '@google-cloud/pubsub';
+import type { PubSub, Topic } from '@google-cloud/pubsub';
 import { abortReason, type Clock } from '../../base/clock.ts';
 import { lazy } from '../../base/lazy.ts';
 import type { DeadLetterTopic } from '../../failure/ports.ts';
+import { openPubSub } from './client.ts';
 
 export interface DeadLetterTopicOptions {
   /** `projects/p/topics/t`, or a topic id of the function's own project. */
@@ -15,38 +16,40 @@ const BATCH_DELAY_MILLIS = 10;
 /** The dead-letter topic over the official client, which is loaded when the first letter is due. */
 export function createDeadLetterTopic(options: DeadLetterTopicOptions, clock: Clock): DeadLetterTopic {
   let isOpened = false;
-  const open = lazy(async (): Promise<{ topic: Topic; close: () => Promise<void> }> => {
+  /** Publishes that nobody has answered yet, those that were given up included: the client's own flush forgets them. */
+  const outstanding = new Set<Promise<unknown>>();
+  const open = lazy(async (): Promise<{ topic: Topic; client: PubSub }> => {
     isOpened = true;
-    const { PubSub } = await import('@google-cloud/pubsub');
-    const [, project] = /^projects\/([^/]+)\/topics\//.exec(options.topic) ?? [];
-    const client = new PubSub(project === undefined ? {} : { projectId: project });
-    const topic = client.topic(options.topic, { batching: { maxMilliseconds: BATCH_DELAY_MILLIS } });
-    return {
-      topic,
-      close: async () => {
-        await topic.flush();
-        await client.close();
-      },
-    };
+    const client = await openPubSub(options.topic);
+    return { client, topic: client.topic(options.topic, { batching: { maxMilliseconds: BATCH_DELAY_MILLIS } }) };
   });
 
   return {
     async publish({ data, attributes }, signal) {
-      const { topic } = await open();
+      if (signal.aborted) throw abortReason(signal);
+      const { topic } = await abortable(open(), signal);
       // The publish itself cannot be cancelled; a letter that arrives after we stopped waiting is an allowed duplicate.
-      await abortable(topic.publishMessage({ data, attributes }), signal);
+      const publishing = topic.publishMessage({ data, attributes });
+      outstanding.add(publishing);
+      const forget = (): void => {
+        outstanding.delete(publishing);
+      };
+      publishing.then(forget, forget);
+      await abortable(publishing, signal);
     },
     async close() {
       if (!isOpened) return;
-      const { close } = await open();
+      const { topic, client } = await open();
       const timeout = new AbortController();
       const cancel = clock.after(options.shutdownTimeoutMillis, () => {
         timeout.abort(new Error(`shutdownTimeout of ${options.shutdownTimeoutMillis} ms was used up`));
       });
       try {
-        await abortable(close(), timeout.signal);
+        // Each letter's own publish told how it ended; here only that it ended matters.
+        await abortable(Promise.allSettled([topic.flush(), ...outstanding]), timeout.signal);
       } finally {
         cancel();
+        await client.close();
       }
     },
   };

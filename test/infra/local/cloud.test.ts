@@ -110,5 +110,5 @@ describe.skipIf(missing.length > 0)(`Google's emulators${reason}`, () => {
     await ensureSubscriptions(cloud.pubsubHost, [subscription]);
     await cloud.close();
     expect(await Promise.all([cloud.bigtableHost, cloud.pubsubHost].map(answersTcp))).toEqual([false, false]);
-  });
+  }, 60_000);
 });

@@ -131,7 +131,7 @@ describe('the serializer of the demo', () => {
     ...{ orderingKey: '', subscription: '' },
   };
   const serialize = (planned: PlannedRecord): ReturnType<typeof serializeFlight> =>
-    serializeFlight({ message, index: 0, data: Buffer.from(planned.line) });
+    serializeFlight({ message, index: 0, data: Buffer.from(planned.line) }, { publishTimeMicros: 0n });
 
   test('writes three cells at the departure, skips a short hop, and throws at what is not JSON', () => {
     const entry = serialize(planOne(flight(1)));

@@ -35,6 +35,7 @@ const asItMustBe: Observed = {
   heldRowsAfter: expected.heldRows.size,
   redelivered: new Map([['missing-family', 3]]),
   otherRedeliveries: 0,
+  unreadable: 0,
   table: {
     rowsExpected: expected.rows.size,
     rowsRead: expected.rows.size,
@@ -52,7 +53,7 @@ const wrong = (observed: Observed): string[] =>
 describe('the verdict', () => {
   test('is right when everything is as it must be', () => {
     expect(wrong(asItMustBe)).toEqual([]);
-    expect(judge(expected, asItMustBe)).toHaveLength(18);
+    expect(judge(expected, asItMustBe)).toHaveLength(19);
   });
 
   const { table } = asItMustBe;
@@ -75,6 +76,7 @@ describe('the verdict', () => {
     ['a letter names no record', { deadLetters: [...letters, { reason: 'x' }] }, ['dead letters of other records']],
     ['a held row was there too early', { heldRowsBefore: 1 }, ['held rows before their family is there']],
     ['a held row never came', { heldRowsAfter: 0 }, ['held rows after it was added']],
+    ['a sampled row was never readable', { unreadable: 1 }, ['sampled rows never readable']],
     ['a row is missing', { table: { ...table, missingRows: 1 } }, ['rows missing']],
     ['a row is too many', { table: { ...table, unexpectedRows: 1 } }, ['rows unexpected']],
     ['a cell differs', { table: { ...table, differentCells: 1 } }, ['cells different']],

@@ -19,6 +19,11 @@ const disk = (texts: Readonly<Record<string, string>>): ConfigFiles => ({
     const text = texts[path];
     return text === undefined ? Promise.reject(new Error(`ENOENT: ${path}`)) : Promise.resolve(text);
   },
+  readTextNow: (path) => {
+    const text = texts[path];
+    if (text === undefined) throw new Error(`ENOENT: ${path}`);
+    return text;
+  },
 });
 
 const load = (env: Record<string, string>, texts: Record<string, string> = {}) =>

@@ -15,7 +15,7 @@ describe('a resolved document', () => {
 
   test('has types that need no parser', () => {
     const source = readFileSync(new URL('../../../shared/config/resolved.ts', import.meta.url), 'utf8');
-    expect(source).not.toMatch(/^import/m);
+    expect(source).not.toMatch(/^import (?!type)/m);
   });
 
   test('leaves the given document as it was', () => {
@@ -104,7 +104,7 @@ describe('destination', () => {
 
   test('without any of them there is no place to write to', () => {
     expect(linesOf(without(MINIMAL, 'table'))).toEqual([
-      'table: is required unless destinationAttribute or a module serializer names it, got nothing',
+      'table: is required unless destinationAttribute, mapping.destination or a module serializer names it, got nothing',
     ]);
   });
 
@@ -219,7 +219,7 @@ describe('serializer', () => {
   });
 
   test.each([
-    [undefined, 'serializer: is required and must be "entry" or a section with "module", got nothing'],
+    [undefined, 'serializer: is required unless there is a mapping, got nothing'],
     ['Entry', 'serializer: must be "entry" or a section with "module", got "Entry"'],
     [{ module: ' ' }, 'serializer.module: must not be blank, got " "'],
     [{ options: {} }, 'serializer.module: is required and must be a text, got nothing'],
@@ -230,6 +230,42 @@ describe('serializer', () => {
     [{ module: 'm', options: Number.NaN }, 'serializer.options: must be a value that JSON can hold, got NaN'],
   ])('refuses %j', (serializer, line) => {
     expect(linesOf({ ...MINIMAL, serializer })).toEqual([line]);
+  });
+});
+
+describe('mapping', () => {
+  const mapping = { rowKey: '${id}', families: { f: { columns: { total: { type: 'int64' } } } } };
+  const mapped = { ...without(MINIMAL, 'serializer'), mapping };
+
+  test('stands in for a serializer, resolved to plain data', () => {
+    const { serializer } = resolvedSink(mapped);
+    expect(serializer).toMatchObject({ kind: 'mapping', mapping: { write: { mode: 'upsert' } } });
+    expect(JSON.parse(JSON.stringify(serializer))).toEqual(serializer);
+  });
+
+  test.each([
+    [
+      { ...MINIMAL, mapping },
+      'serializer: must not be set beside mapping: one of them says what a record becomes, got nothing',
+    ],
+    [
+      { ...mapped, mapping: { ...mapping, writeMode: 'increment' } },
+      'mapping.writeMode: must be one of upsert, keep-latest, aggregate in a bulk sink: the other modes are single-row requests, got "increment"',
+    ],
+  ])('is refused where it cannot be right', (options, line) => {
+    expect(linesOf(options)).toEqual([line]);
+  });
+
+  test('reports all of its problems with those of the pipeline', () => {
+    const lines = linesOf({ ...mapped, framing: 'xml', mapping: { rowKey: '${id', families: {} } });
+    expect(lines.filter((line) => line.startsWith('mapping.')).length).toBeGreaterThan(1);
+    expect(lines.some((line) => line.startsWith('framing:'))).toBe(true);
+  });
+
+  test('may name the table, and then the pipeline need not', () => {
+    const destination = { template: 'orders-${region}', tables: ['orders-eu', 'orders-us'] };
+    const { destination: place } = resolvedSink(without({ ...mapped, mapping: { ...mapping, destination } }, 'table'));
+    expect(place).not.toHaveProperty('table');
   });
 });
 

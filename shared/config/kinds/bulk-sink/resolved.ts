@@ -7,6 +7,7 @@ import type {
   ResolvedSerializer,
   ResolvedWriterOptions,
 } from '../../resolved.ts';
+import type { ResolvedMapping } from '../../mapping/resolved.ts';
 import type { BulkSinkOptions } from './options.ts';
 
 /** From options that keep every rule to what a function runs by. Pure. */
@@ -14,7 +15,11 @@ import type { BulkSinkOptions } from './options.ts';
 /** The subscription of a pipeline that names none. */
 export const subscriptionId = (name: string, topic: string): string => `${bareId(topic)}-${name}`;
 
-export function resolvedBulkSink(name: string, options: BulkSinkOptions): ResolvedBulkSink {
+export function resolvedBulkSink(
+  name: string,
+  options: BulkSinkOptions,
+  mapping: ResolvedMapping | undefined,
+): ResolvedBulkSink {
   const { project, topic } = options;
   return {
     kind: 'bulk-sink',
@@ -30,7 +35,7 @@ export function resolvedBulkSink(name: string, options: BulkSinkOptions): Resolv
     destination: destinationOf(options),
     ...(options.appProfileId !== undefined && { appProfileId: options.appProfileId }),
     access: accessOf(options),
-    serializer: serializerOf(options),
+    serializer: mapping ? { kind: 'mapping', mapping } : serializerOf(options),
     framing: options.framing,
     failure: failureOf(options),
     writer: writerOf(options),
@@ -56,14 +61,12 @@ function accessOf({ serviceAccountKeyFile, emulatorEndpoint }: BulkSinkOptions):
   return endpoint ? { mode: 'emulator', ...endpoint } : { mode: 'application-default' };
 }
 
-const serializerOf = ({ serializer }: BulkSinkOptions): ResolvedSerializer =>
-  serializer === 'entry'
-    ? { kind: 'entry' }
-    : {
-        kind: 'module',
-        module: serializer.module,
-        ...(serializer.options !== undefined && { options: serializer.options }),
-      };
+function serializerOf({ serializer }: BulkSinkOptions): ResolvedSerializer {
+  if (serializer === 'entry') return { kind: 'entry' };
+  if (!serializer) throw new TypeError('the rules let a pipeline pass that has neither serializer nor mapping');
+  const { module, options } = serializer;
+  return { kind: 'module', module, ...(options !== undefined && { options }) };
+}
 
 function failureOf({ failurePolicy, deadLetter, project }: BulkSinkOptions): ResolvedFailure {
   if (failurePolicy !== 'dead-letter') return { policy: failurePolicy };

@@ -30,9 +30,22 @@ type Rule = (subject: Subject) => readonly BrokenRule[];
 const MAX_SUBSCRIPTION_ID = 255;
 
 const RULES: readonly Rule[] = [
-  function hasPlaceToWriteTo({ options: { serializer }, isSet }) {
-    if (isSet('table') || isSet('destinationAttribute') || serializer !== 'entry') return [];
-    return [{ at: ['table'], rule: 'is required unless destinationAttribute or a module serializer names it' }];
+  function hasOneWayToSerialize({ isSet }) {
+    if (isSet('serializer') !== isSet('mapping')) return [];
+    return isSet('mapping')
+      ? [{ at: ['serializer'], rule: 'must not be set beside mapping: one of them says what a record becomes' }]
+      : [{ at: ['serializer'], rule: 'is required unless there is a mapping' }];
+  },
+  function hasPlaceToWriteTo({ options: { serializer, mapping }, isSet }) {
+    if (isSet('table') || isSet('destinationAttribute')) return [];
+    const mayName = isSet('mapping') ? isSection(mapping) && mapping.destination !== undefined : serializer !== 'entry';
+    if (mayName) return [];
+    return [
+      {
+        at: ['table'],
+        rule: 'is required unless destinationAttribute, mapping.destination or a module serializer names it',
+      },
+    ];
   },
   function bareTableHasHome({ options: { table }, isSet }) {
     if (typeof table !== 'string') return [];

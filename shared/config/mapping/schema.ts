@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { familySchema, fieldPath, missingMode, nullMode, timeUnit, typedValueShape } from './column-schema.ts';
+import { conditionalSchema } from './conditional-schema.ts';
+import { formatSchema } from './format-schema.ts';
+import { options, words } from './options.ts';
+
+const template = words(
+  'Text with fields: `${path|modifier:argument}`. Modifiers, left to right: pad:N (zero-padded integer), hash:N (first N hexadecimal digits of the SHA-256), salt:N (bucket of N), reverse (characters) or reverse:. (parts), timestamp:unit (reads an instant), inverted:unit (newest first), utc:year|month|day|hour, escape (percent-encodes the delimiter), default:text, hex, lower, upper. `$$` is a dollar sign.',
+);
+
+const rowKeySchema = z
+  .union([
+    template,
+    options({
+      template: template.optional(),
+      field: fieldPath('One field that is the whole key, in the bytes of `type`. Excludes `template`.').optional(),
+      ...typedValueShape,
+      onNull: z
+        .enum(['reject', 'empty'])
+        .optional()
+        .describe(
+          'A null or missing field of the template: refuse the record, or render it as nothing. Default `reject`.',
+        ),
+      onEmpty: z
+        .enum(['reject', 'allow'])
+        .optional()
+        .describe('An empty text in the template: refuse the record, or allow it. Default `reject`.'),
+      onDelimiter: z
+        .enum(['reject', 'escape', 'allow'])
+        .optional()
+        .describe(
+          'A value that contains the delimiter behind it: refuse the record, percent-encode the delimiter in it, or allow it although two records may then share a key. Default `reject`.',
+        ),
+    }),
+  ])
+  .describe('How the row key is made: a template, or its options. The key must have 1 to 4096 bytes.');
+
+const timestampSchema = z
+  .union([
+    z.literal('publishTime'),
+    options({
+      field: fieldPath('When the record is from.'),
+      unit: timeUnit,
+      truncateToMillis: z
+        .boolean()
+        .optional()
+        .describe(
+          'Drops what is finer than a millisecond. Default false: it is passed on, and the service refuses it on tables of millisecond granularity.',
+        ),
+      onNull: z
+        .enum(['reject', 'publish-time'])
+        .optional()
+        .describe('A null or missing field: refuse the record, or take the publish time. Default `reject`.'),
+    }),
+  ])
+  .describe(
+    'One timestamp for all cells of a record. Default `publishTime`, floored to the millisecond: it is the same at every redelivery, so a replay overwrites instead of adding a version.',
+  );
+
+const columnName = words('A column as `family:qualifier`.');
+
+const operationSchema = options({
+  field: fieldPath('What the record asks for.'),
+  values: z
+    .record(
+      z.string(),
+      z.union([
+        z.enum(['write', 'skip', 'delete-row']),
+        options({
+          deleteFamilies: z.array(words('Column family.')).min(1).optional().describe('Families to delete.'),
+          deleteColumns: z.array(columnName).min(1).optional().describe('Columns to delete, all versions.'),
+        }),
+      ]),
+    )
+    .describe(
+      'What each value of the field does: `write`, `skip`, `delete-row`, {deleteFamilies: […]} or {deleteColumns: […]}. A value that is not listed refuses the record; a delete needs only the row key.',
+    ),
+  onMissing: z
+    .enum(['reject', 'write'])
+    .optional()
+    .describe('A null or missing field: refuse the record, or write it. Default `reject`.'),
+  rowDelete: z
+    .enum(['row', 'declared-families'])
+    .optional()
+    .describe(
+      'What `delete-row` deletes: the whole row, or every declared family. Default `row`; staged pipelines need `declared-families`, because their markers live in the row.',
+    ),
+}).describe('Deletes. Only in the modes upsert and keep-latest.');
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+const conditionSchema = options({
+  field: fieldPath('What is looked at.'),
+  equals: scalar.optional().describe('The field has this value. Compared as text: 5, 5.0 and "5" are equal.'),
+  notEquals: scalar.optional().describe('The field has another value; a null or missing field has.'),
+  in: z.array(scalar).min(1).optional().describe('The field has one of these values.'),
+  notIn: z.array(scalar).min(1).optional().describe('The field has none of these values.'),
+  is: z
+    .enum(['null', 'missing', 'empty'])
+    .optional()
+    .describe('The field is null, is not there, or is an empty text, list or object.'),
+}).describe('Exactly one test of one field.');
+
+const destinationSchema = options({
+  template: template.describe(
+    'The table id: text with fields, as in `orders-${region}`. Needs `tables`, or `pattern` and `maxTables`.',
+  ),
+  tables: z
+    .array(words('Table id.'))
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('Every table that may be written. Another refuses the record.'),
+  pattern: words('Regular expression that the whole table id must match. Another refuses the record.').optional(),
+  maxTables: z
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe(
+      'With `pattern`: most tables that one instance writes; a message for one more is redelivered, because the count says nothing about the record.',
+    ),
+}).describe('A table per record, within a stated range. Default: the table of the pipeline.');
+
+/** The declarative mapping of a pipeline: what a record is and which row, cells or request it becomes. */
+export const mappingSchema = options({
+  format: formatSchema.optional(),
+  rowKey: rowKeySchema,
+  writeMode: z
+    .enum([
+      'upsert',
+      'keep-latest',
+      'aggregate',
+      'insert-if-absent',
+      'replace-if-newest',
+      'append',
+      'increment',
+      'conditional',
+    ])
+    .optional()
+    .describe(
+      'What a record does to its row. `upsert` sets cells; `keep-latest` deletes all versions of each cell before it sets it; `aggregate` adds integers; `insert-if-absent` sets cells when the row has none; `replace-if-newest` replaces the declared families unless they hold a cell as new; `append` and `increment` change stored values; `conditional` sends `conditional`. The last five need a request pipeline. Default `upsert`.',
+    ),
+  timestamp: timestampSchema.optional(),
+  nullString: z.string().optional().describe('What a null text is written as. Default `null`.'),
+  onNull: nullMode.optional(),
+  onMissing: missingMode.optional(),
+  families: z
+    .record(z.string(), familySchema)
+    .optional()
+    .describe('Column families and their columns. At least one column; refused in the mode conditional.'),
+  conditional: conditionalSchema.optional(),
+  operation: operationSchema.optional(),
+  skipWhen: z
+    .array(conditionSchema)
+    .optional()
+    .describe(
+      'The record is acknowledged and nothing is written when any of these holds. Tests of attributes come before the record is decoded. Default: none.',
+    ),
+  destination: destinationSchema.optional(),
+}).describe('How a record becomes a row, without code.');
+
+/** A mapping as its author writes it. */
+export type MappingInput = z.infer<typeof mappingSchema>;

@@ -1,0 +1,166 @@
+import type avro from 'avsc';
+import { isArray, isEnum, isFixed, isMap, isRecord, isUnion, valuesOf } from '../../config/mapping/avro-kinds.ts';
+import { formatDecimal, integerOf } from '../decimal.ts';
+import { type FieldObject, type FieldValue, Instant, NumberText, refuseValue } from '../field-value.ts';
+import { formatDate, formatInstant } from '../time.ts';
+import type { AvroTypes, LogicalKind } from './avro-types.ts';
+
+/** Gives the field value of a datum. Refuses what is none of its type, naming the path. */
+export type AvroReader = (value: FieldValue | undefined, path: string) => FieldValue;
+
+/**
+ * Compiles the walk from a datum to a field value. The library's decoded form and Avro's JSON encoding have the same
+ * shape (unions wrapped in their branch's name) and differ in the leaves alone, so one walk reads both; the library's
+ * own JSON reading would lose digits of longs.
+ */
+export function avroReader({ type: root, logical }: AvroTypes): AvroReader {
+  const readers = new Map<avro.Type, AvroReader>();
+  return readerOf(root);
+
+  function readerOf(type: avro.Type): AvroReader {
+    // A type that contains itself finds the entry that is still being made.
+    const known = readers.get(type);
+    if (known) return known;
+    const late: AvroReader = (value, path) => (readers.get(type) ?? late)(value, path);
+    readers.set(type, late);
+    const read = compile(type);
+    readers.set(type, read);
+    return read;
+  }
+
+  function compile(type: avro.Type): AvroReader {
+    if (isRecord(type)) return recordReader(type);
+    if (isUnion(type)) return unionReader(type);
+    if (isArray(type)) {
+      const item = readerOf(type.itemsType);
+      return (value, path) =>
+        Array.isArray(value)
+          ? (value as readonly FieldValue[]).map((element, at) => item(element, `${path}.${at}`))
+          : refuseValue(path, 'must be an array', value);
+    }
+    if (isMap(type)) {
+      const member = readerOf(valuesOf(type));
+      return (value, path) => {
+        if (!hasMembers(value)) return refuseValue(path, 'must be a map', value);
+        return Object.fromEntries(
+          Object.entries(value).map(([name, inner]) => [name, member(inner, `${path}.${name}`)]),
+        );
+      };
+    }
+    return leafReader(type, logical.get(type));
+  }
+
+  function recordReader(type: avro.types.RecordType): AvroReader {
+    const fields = type.fields.map((field) => ({ field, read: readerOf(field.type) }));
+    return (value, path) => {
+      if (!hasMembers(value)) return refuseValue(path, 'must be a record', value);
+      const members = fields.map(({ field, read }) => {
+        const at = path === '' ? field.name : `${path}.${field.name}`;
+        const member = Object.hasOwn(value, field.name) ? value[field.name] : (field.defaultValue() as FieldValue);
+        return [field.name, read(member, at)] as const;
+      });
+      return Object.fromEntries(members);
+    };
+  }
+
+  function unionReader(type: avro.types.WrappedUnionType): AvroReader {
+    const branches = new Map(type.types.map((branch) => [branch.branchName, readerOf(branch)]));
+    return (value, path) => {
+      if (value === null && branches.has('null')) return null;
+      const [entry, ...more] = hasMembers(value) ? Object.entries(value) : [];
+      const read = entry && more.length === 0 ? branches.get(entry[0]) : undefined;
+      return read && entry
+        ? read(entry[1], path)
+        : refuseValue(path, 'must be one branch of its union, by name', value);
+    };
+  }
+}
+
+/** The library gives records and union branches as objects of its own classes, beside plain ones from JSON. */
+const hasMembers = (value: FieldValue | undefined): value is FieldObject =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !Buffer.isBuffer(value) &&
+  !(value instanceof NumberText);
+
+function leafReader(type: avro.Type, logical: LogicalKind | undefined): AvroReader {
+  const read = primitiveReader(type);
+  return logical ? (value, path) => logicalValue(logical, read(value, path)) : read;
+}
+
+function primitiveReader(type: avro.Type): AvroReader {
+  switch (type.typeName) {
+    case 'null':
+      return (value, path) => (value === null ? null : refuseValue(path, 'must be null', value));
+    case 'boolean':
+      return (value, path) => (typeof value === 'boolean' ? value : refuseValue(path, 'must be a boolean', value));
+    case 'int':
+      return integerReader(32);
+    case 'long':
+    case 'abstract:long':
+      return integerReader(64);
+    case 'float':
+    case 'double':
+      return readFloat;
+    case 'bytes':
+      return (value, path) => bytesOf(value) ?? refuseValue(path, 'must be bytes', value);
+    case 'string':
+      return (value, path) => (typeof value === 'string' ? value : refuseValue(path, 'must be a string', value));
+  }
+  if (isFixed(type)) {
+    return (value, path) => {
+      const bytes = bytesOf(value);
+      return bytes?.length === type.size ? bytes : refuseValue(path, `must be ${type.size} bytes`, value);
+    };
+  }
+  if (isEnum(type)) {
+    return (value, path) =>
+      typeof value === 'string' && type.symbols.includes(value)
+        ? value
+        : refuseValue(path, 'must be a symbol of its enum', value);
+  }
+  throw new TypeError(`Avro schema: type ${type.typeName} is not known`);
+}
+
+function integerReader(bits: number): AvroReader {
+  const limit = 2n ** BigInt(bits - 1);
+  return (value, path) => {
+    const isNumber = typeof value === 'number' || typeof value === 'bigint' || value instanceof NumberText;
+    const integer = isNumber ? integerOf(value) : undefined;
+    if (integer !== undefined && integer >= -limit && integer < limit) return integer;
+    return refuseValue(path, `must be a ${bits}-bit integer`, value);
+  };
+}
+
+function readFloat(value: FieldValue | undefined, path: string): FieldValue {
+  if (typeof value === 'number') return value;
+  const number = value instanceof NumberText ? Number(value.text) : Number.NaN;
+  return Number.isFinite(number) ? number : refuseValue(path, 'must be a number', value);
+}
+
+/** Avro's JSON encoding spells a byte as the character of that code point, up to U+00FF. */
+function bytesOf(value: FieldValue | undefined): Buffer | undefined {
+  if (Buffer.isBuffer(value)) return value;
+  if (typeof value !== 'string') return undefined;
+  const bytes = Buffer.from(value, 'latin1');
+  return bytes.toString('latin1') === value ? bytes : undefined;
+}
+
+function logicalValue(logical: LogicalKind, value: FieldValue): FieldValue {
+  if (logical.kind === 'decimal') {
+    if (!Buffer.isBuffer(value) || value.length === 0) return value;
+    const unscaled = BigInt.asIntN(value.length * 8, BigInt(`0x${value.toString('hex')}`));
+    return new NumberText(formatDecimal({ unscaled, scale: logical.scale }));
+  }
+  if (typeof value !== 'bigint') return value;
+  switch (logical.kind) {
+    case 'instant':
+      return new Instant(value * logical.nanosPerUnit);
+    case 'date':
+      return formatDate(Number(value));
+    case 'time':
+      // A count alone would be taken for milliseconds later; ISO text says what it is.
+      return formatInstant(value * logical.nanosPerUnit).slice('1970-01-01T'.length, -1);
+  }
+}

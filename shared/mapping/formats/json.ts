@@ -1,0 +1,34 @@
+import { isUtf8 } from 'node:buffer';
+import { RecordError } from '../../base/errors.ts';
+import type { FieldValue } from '../field-value.ts';
+import { type MarkedTree, parseMarked, unmark } from './json-text.ts';
+import type { RecordDecoder } from './record-decoder.ts';
+
+/** JSON records: any JSON value, in UTF-8, without loss. */
+export const jsonDecoder: RecordDecoder = { decode: ({ data }) => decodeMarked(data), settle: unmark };
+
+/** The whole tree of a JSON record at once, for formats whose JSON form is read against a schema. */
+export const decodeJson = (data: Buffer): FieldValue => unmark(decodeMarked(data));
+
+function decodeMarked(data: Buffer): MarkedTree {
+  // A lenient decoder would put replacement characters where the publisher's bytes were.
+  if (!isUtf8(data)) throw new RecordError('record: must be JSON in UTF-8, got other bytes');
+  const text = data.toString('utf8');
+  try {
+    return parseMarked(text);
+  } catch {
+    // The parser's own error quotes the text, so only its position is kept.
+    throw new RecordError(`record: must be JSON, got other text${positionOfError(text)}`);
+  }
+}
+
+/** Where the parser stopped, from the unmarked text, whose positions are the publisher's. */
+function positionOfError(text: string): string {
+  try {
+    JSON.parse(text);
+    return '';
+  } catch (error) {
+    const position = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
+    return position === undefined ? '' : ` at position ${position}`;
+  }
+}

@@ -1,0 +1,73 @@
+import type protobuf from 'protobufjs';
+import { install } from 'protobufjs/ext/protojson.js';
+import { RecordError } from '../../base/errors.ts';
+import { parseMessage } from '../../config/mapping/protobuf-schema.ts';
+import type { ResolvedFormat } from '../../config/mapping/resolved.ts';
+import { type FieldValue, isFieldObject, NumberText } from '../field-value.ts';
+import { decodeJson } from './json.ts';
+import { messageValue } from './protobuf-values.ts';
+import type { RecordDecoder } from './record-decoder.ts';
+import { schemaOfMessage } from './schema-attributes.ts';
+
+type ProtobufFormat = Extract<ResolvedFormat, { type: 'avro' | 'protobuf' }>;
+
+/** Protobuf records, binary or in ProtoJSON. A record of a listed revision is decoded with that revision's schema. */
+export function protobufDecoder(format: ProtobufFormat): RecordDecoder {
+  install();
+  const schema = parseMessage(format.schema, format.message);
+  const revisions = new Map(
+    Object.entries(format.revisions).map(([id, text]) => [id, parseMessage(text, format.message)]),
+  );
+  return {
+    settle: (value) => value,
+    decode: ({ data, message }) => {
+      const { encoding, revision } = schemaOfMessage(message, format);
+      const type = (revision === undefined ? undefined : revisions.get(revision)) ?? schema;
+      return messageValue(type, encoding === 'json' ? decodeProtoJson(type, data) : decodeBinary(type, data));
+    },
+  };
+}
+
+function decodeBinary(type: protobuf.Type, data: Buffer): object {
+  try {
+    return type.decode(data);
+  } catch (cause) {
+    // The library's errors speak of positions and wire types, not of values.
+    throw new RecordError(`record: must be a binary ${type.fullName.slice(1)}, got other bytes`, { cause });
+  }
+}
+
+function decodeProtoJson(type: protobuf.Type, data: Buffer): object {
+  const tree = plainTree(decodeJson(data));
+  try {
+    // Through the wire, because the library holds 64-bit map keys differently after its two ways of reading.
+    return type.decode(type.encode(type.fromJson(tree)).finish());
+  } catch (error) {
+    throw new RecordError(`record: must be ProtoJSON of ${type.fullName.slice(1)}${ruleOf(error)}`);
+  }
+}
+
+/**
+ * The place and the rule of the library's error. The value that it quotes stays behind, and so does the error itself.
+ */
+function ruleOf(error: unknown): string {
+  const match = error instanceof Error ? /^\.([\w.]+): ([a-z0-9 ]+)/i.exec(error.message) : null;
+  return match ? `; ${match[1] ?? ''}: ${match[2] ?? ''}` : ', got another tree';
+}
+
+/**
+ * The tree with numbers as the library takes them: a double where that is exact or all the type can hold, a text for
+ * integers that need all their digits, which ProtoJSON writes as texts anyway.
+ */
+function plainTree(value: FieldValue): unknown {
+  if (value instanceof NumberText) return /^-?\d+$/.test(value.text) ? value.text : numberOf(value.text);
+  if (Array.isArray(value)) return (value as readonly FieldValue[]).map(plainTree);
+  if (!isFieldObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainTree(member)]));
+}
+
+/** A number that no double can hold goes on as text: the library refuses it, and knows where it stands. */
+function numberOf(text: string): number | string {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
+}

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { RecordError } from '../../../shared/base/errors.ts';
+import {
+  type ConditionalRequest,
+  conditionalRequest,
+  readModifyWriteRequest,
+  type ReadModifyWriteRule,
+} from '../../../shared/model/conditional.ts';
+import {
+  cellExists,
+  cellsPerColumn,
+  cellsPerRow,
+  chain,
+  familyEquals,
+  interleave,
+  latestCellValueEquals,
+  type RowFilter,
+  timestampRange,
+} from '../../../shared/model/filter.ts';
+import type { Mutation } from '../../../shared/model/mutation.ts';
+
+const rowKey = Buffer.from('row');
+const qualifier = Buffer.from('q');
+const set = (timestampMicros = 0n): Mutation => ({
+  kind: 'setCell',
+  family: 'f',
+  qualifier,
+  timestampMicros,
+  value: Buffer.alloc(0),
+});
+const removal = (start?: bigint, end?: bigint): Mutation => ({
+  kind: 'deleteFromColumn',
+  family: 'f',
+  qualifier,
+  ...(start === undefined ? {} : { startTimestampMicros: start }),
+  ...(end === undefined ? {} : { endTimestampMicros: end }),
+});
+const conditional = (overrides: Partial<ConditionalRequest>): ConditionalRequest =>
+  conditionalRequest({ rowKey, then: [set()], otherwise: [], ...overrides });
+
+describe('a conditional request', () => {
+  test('is copied and frozen, in order', () => {
+    const then = [set(1n), removal(), { kind: 'deleteFromRow' } as const];
+    const request = conditional({ then });
+    then.pop();
+    expect(request.then.map(({ kind }) => kind)).toEqual(['setCell', 'deleteFromColumn', 'deleteFromRow']);
+    expect(Object.isFrozen(request) && Object.isFrozen(request.then)).toBe(true);
+  });
+
+  test.each<[string, Partial<ConditionalRequest>, string]>([
+    ['an empty row key', { rowKey: Buffer.alloc(0) }, 'row key: must not be empty'],
+    ['a row key over 4 KiB', { rowKey: Buffer.alloc(4097) }, 'row key: must be at most 4096 bytes, got 4097'],
+    ['no mutation at all', { then: [] }, 'must have a mutation in one of its branches'],
+    ['100,001 mutations', { otherwise: Array.from({ length: 100_001 }, () => set()) }, 'otherwise: must be at most 100000'],
+    ['a blank family', { then: [{ kind: 'deleteFromFamily', family: ' ' }] }, 'then[0] (deleteFromFamily): family must not be blank'],
+    ['a set at −2', { then: [set(-2n)] }, 'timestamp must be from -1 to 2^63 − 1 microseconds, got -2'],
+    ['a set above int64', { then: [set(2n ** 63n)] }, 'timestamp must be from -1'],
+    ['an aggregate at server time', { then: [{ kind: 'addToCell', family: 'f', qualifier, timestampMicros: -1n, input: { kind: 'int64', value: 1n } }] }, 'timestamp must be from 0'],
+    ['a range that starts before 0', { then: [removal(-1n)] }, 'start timestamp must be from 0'],
+    ['a range that ends at 0', { then: [removal(undefined, 0n)] }, 'end timestamp must be from 1'],
+    ['an empty range', { then: [removal(5n, 5n)] }, 'end timestamp must be above the start 5, got 5'],
+  ])('is refused with %s', (_name, overrides, rule) => {
+    expect(() => conditional(overrides)).toThrow(RecordError);
+    expect(() => conditional(overrides)).toThrow(rule);
+  }); // prettier-ignore
+
+  test.each<[string, Mutation[]]>([
+    ['100,000 mutations', Array.from({ length: 100_000 }, () => set())],
+    ['server time', [set(-1n)]],
+    ['the largest timestamp', [set(2n ** 63n - 1n)]],
+    ['open and closed ranges', [removal(), removal(0n), removal(undefined, 1n), removal(0n, 1n)]],
+  ])('takes %s', (_name, then) => {
+    expect(conditional({ then }).then).toHaveLength(then.length);
+  });
+});
+
+describe('a read-modify-write request', () => {
+  const append = (value: string): ReadModifyWriteRule => ({
+    kind: 'append',
+    family: 'f',
+    qualifier,
+    value: Buffer.from(value),
+  });
+  const increment = (amount: bigint): ReadModifyWriteRule => ({ kind: 'increment', family: 'f', qualifier, amount });
+
+  test('keeps order, repeats, zero and negative amounts', () => {
+    const rules = [increment(0n), append('x'), append('x'), increment(-(2n ** 63n))];
+    expect(readModifyWriteRequest({ rowKey, rules }).rules).toEqual(rules);
+  });
+
+  test.each<[string, ReadModifyWriteRule[], string]>([
+    ['no rule', [], 'must have 1 to 100000 rules, got 0'],
+    ['too many rules', Array.from({ length: 100_001 }, () => increment(1n)), 'got 100001'],
+    ['an empty append', [append('')], 'rules[0] (append): value must not be empty'],
+    ['an amount above int64', [increment(1n), increment(2n ** 63n)], 'rules[1] (increment): amount must be'],
+    ['a blank family', [{ ...increment(1n), family: '' }], 'family must not be blank'],
+  ])('is refused with %s', (_name, rules, rule) => {
+    expect(() => readModifyWriteRequest({ rowKey, rules })).toThrow(rule);
+  });
+});
+
+describe('filters', () => {
+  test('the newest version is chosen before its value is compared', () => {
+    const filter = latestCellValueEquals('f', qualifier, Buffer.from('v'));
+    expect(filter.kind === 'chain' && filter.filters.map(({ kind }) => kind)).toEqual([
+      'family',
+      'qualifier',
+      'cellsPerColumn',
+      'value',
+    ]);
+  });
+
+  test('a cell exists in any version', () => {
+    expect(cellExists('f', qualifier)).toEqual({
+      kind: 'chain',
+      filters: [
+        { kind: 'family', family: 'f' },
+        { kind: 'qualifier', qualifier },
+      ],
+    });
+  });
+
+  test.each<[string, () => RowFilter, string]>([
+    ['a blank family', () => familyEquals(' '), 'must not be blank'],
+    ['a start before 0', () => timestampRange(-1n), 'must be at least 0'],
+    ['an empty range', () => timestampRange(3n, 3n), 'must be above the start 3, got 3'],
+    ['no cell a column', () => cellsPerColumn(0), 'from 1 to 2^31 − 1, got 0'],
+    ['half a cell a row', () => cellsPerRow(0.5), 'got 0.5'],
+    ['an empty chain', () => chain(), 'at least one filter'],
+    ['an empty interleave', () => interleave(), 'at least one filter'],
+  ])('%s is refused', (_name, build, rule) => {
+    expect(build).toThrow(rule);
+  });
+});
