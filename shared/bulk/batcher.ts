@@ -18,9 +18,8 @@ import { deadlineOutcome, outcomeOf, type WriteOutcome } from './outcome.ts';
 import { StallWatch } from './stall-watch.ts';
 import { TableLane, WaitingEntry } from './table-lane.ts';
 
-export interface Submitted {
-  readonly outcome: Promise<WriteOutcome>;
-}
+/** Takes what became of an entry. */
+export type OnOutcome = (outcome: WriteOutcome) => void;
 
 export interface BatcherDependencies {
   readonly mutateRows: MutateRows;
@@ -64,31 +63,36 @@ export class Batcher {
   }
 
   /**
-   * Waits for admission, if it must, and hands the entry over; then the promise of its outcome is there. Apart, the two
-   * let a message admit its records in order, a bounded number at a time. The signal ends either wait; an entry
-   * that is on the wire by then may still land, which is what at-least-once means.
+   * Waits for admission, if it must, and hands the entry over: undefined where there was nothing to wait for. So a
+   * message admits its records in order, a bounded number at a time. The signal ends either wait; an entry that is on
+   * the wire by then may still land, which is what at-least-once means.
+   *
+   * @param onOutcome called exactly once, whatever happens. It must not throw. Not a promise: the framework's
+   * request domain turns on tracking of every promise to its collection, which a profile of full messages showed first.
    */
-  submit(table: TableName, entry: RowEntry, signal: AbortSignal): Submitted | Promise<Submitted> {
+  submit(table: TableName, entry: RowEntry, signal: AbortSignal, onOutcome: OnOutcome): Promise<void> | undefined {
     const bytes = this.#with.mutateRows.sizeOf(entry);
-    if (!signal.aborted && this.#admission.tryAdmit(bytes)) return this.#take(table, entry, bytes, signal);
+    if (!signal.aborted && this.#admission.tryAdmit(bytes)) {
+      this.#take(table, entry, bytes, signal, onOutcome);
+      return undefined;
+    }
     return this.#admission.admit(bytes, signal).then(
-      () => this.#take(table, entry, bytes, signal),
-      (error: unknown) => ({ outcome: Promise.resolve(deadlineOutcome(toError(error), undefined)) }),
+      () => {
+        this.#take(table, entry, bytes, signal, onOutcome);
+      },
+      (error: unknown) => {
+        onOutcome(deadlineOutcome(toError(error), undefined));
+      },
     );
   }
 
-  #take(table: TableName, entry: RowEntry, bytes: number, signal: AbortSignal): Submitted {
+  #take(table: TableName, entry: RowEntry, bytes: number, signal: AbortSignal, onOutcome: OnOutcome): void {
     this.#stall.watch();
     this.#with.metrics.count('numRecordsSend');
     this.#with.metrics.count('numBytesSend', bytes);
-    return {
-      outcome: new Promise((resolve) => {
-        const waiting = new WaitingEntry(entry, bytes, this.#waitingFor(signal), resolve);
-        const lane = this.#laneOf(table);
-        lane.queue.add(waiting);
-        this.#pumpSoon(lane);
-      }),
-    };
+    const lane = this.#laneOf(table);
+    lane.queue.add(new WaitingEntry(entry, bytes, this.#waitingFor(signal), onOutcome));
+    this.#pumpSoon(lane);
   }
 
   /**

@@ -10,24 +10,24 @@ export class WaitingEntry implements LaneEntry {
   readonly bytes: number;
   /** All unsettled entries of its invocation. */
   readonly #siblings: Set<WaitingEntry>;
-  readonly #resolve: (outcome: WriteOutcome) => void;
+  readonly #onOutcome: (outcome: WriteOutcome) => void;
   /** In a request, or between the requests that narrow a refusal down. */
   isHeld = false;
   isAbandoned = false;
   isSettled = false;
   lastStatus: Status | undefined;
 
-  constructor(entry: RowEntry, bytes: number, siblings: Set<WaitingEntry>, resolve: (outcome: WriteOutcome) => void) {
+  constructor(entry: RowEntry, bytes: number, siblings: Set<WaitingEntry>, onOutcome: (outcome: WriteOutcome) => void) {
     this.entry = entry;
     this.bytes = bytes;
     this.#siblings = siblings;
-    this.#resolve = resolve;
+    this.#onOutcome = onOutcome;
     siblings.add(this);
   }
 
+  /** Tells the invocation, the first time only: an entry abandoned on the wire is answered to nobody. */
   resolve(outcome: WriteOutcome): void {
-    this.#siblings.delete(this);
-    this.#resolve(outcome);
+    if (this.#siblings.delete(this)) this.#onOutcome(outcome);
   }
 }
 

@@ -1,4 +1,4 @@
-import { RedeliverError } from '../base/errors.ts';
+import { RedeliverError, toError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logging.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -54,22 +54,37 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
 
 /** Starts the records in order, as far as the instance's bounds admit them, and waits for all of them. */
 async function settleRecords(message: PushedMessage, sink: BulkSink, signal: AbortSignal): Promise<Settled[]> {
-  const outcomes: Promise<Settled>[] = [];
-  for (const record of framedRecords(message, sink.framing)) {
+  const settled: Settled[] = [];
+  const { promise: allSettled, resolve, reject } = Promise.withResolvers<undefined>();
+  /** Records without an outcome, and this loop itself. */
+  let open = 1;
+  const close = (): void => {
+    open -= 1;
+    if (open === 0) resolve(undefined);
+  };
+  for (const [index, record] of framedRecords(message, sink.framing).entries()) {
     const prepared = prepareWrite(record, sink);
     if (prepared.kind === 'skipped') sink.metrics.count('recordsSkipped');
     if (prepared.kind !== 'write') {
-      outcomes.push(Promise.resolve(prepared));
+      settled[index] = prepared;
       continue;
     }
     const { table, entry } = prepared;
     countSend(table, sink);
-    const submitted = sink.batcher.submit(table, entry, signal);
-    // Promises are what a record costs most: none is made where there is nothing to wait for.
-    const { outcome } = submitted instanceof Promise ? await submitted : submitted;
-    outcomes.push(outcome.then((result) => judged(result, record, table, entry, sink)));
+    open += 1;
+    const admitted = sink.batcher.submit(table, entry, signal, (outcome) => {
+      try {
+        settled[index] = judged(outcome, record, table, entry, sink);
+        close();
+      } catch (error) {
+        reject(toError(error));
+      }
+    });
+    if (admitted) await admitted;
   }
-  return Promise.all(outcomes);
+  close();
+  await allSettled;
+  return settled;
 }
 
 function judged(

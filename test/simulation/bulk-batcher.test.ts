@@ -12,6 +12,11 @@ import { numberedEntry, SimulatedBigtable } from '../support/simulated-bigtable.
 const TABLE = tableName('p', 'i', 't');
 const RECORDS = 60;
 
+const outcomeOf = (batcher: Batcher, row: string, id: number, signal: AbortSignal): Promise<WriteOutcome> =>
+  new Promise((resolve, reject) => {
+    batcher.submit(TABLE, numberedEntry(row, id), signal, resolve)?.catch(reject);
+  });
+
 interface Record {
   readonly id: number;
   readonly row: string;
@@ -69,12 +74,10 @@ async function run(schedule: Schedule): Promise<{
     }
     clock.after(Math.floor((id * 400) / RECORDS), () => {
       all.push(
-        Promise.resolve(batcher.submit(TABLE, numberedEntry(record.row, id), controller.signal))
-          .then(({ outcome }) => outcome)
-          .then((outcome) => {
-            expect(record.outcome).toBeUndefined();
-            record.outcome = outcome;
-          }),
+        outcomeOf(batcher, record.row, id, controller.signal).then((outcome) => {
+          expect(record.outcome).toBeUndefined();
+          record.outcome = outcome;
+        }),
       );
     });
   }
@@ -138,9 +141,7 @@ test('k bad entries among n cost about k log n requests, not n', async () => {
     { mutateRows: table, clock, random: () => 0.5, metrics, logger: createLogger({}, () => undefined) },
   );
   const outcomes = Array.from({ length: 512 }, (_, id) =>
-    Promise.resolve(batcher.submit(TABLE, numberedEntry(`row-${id}`, id), new AbortController().signal)).then(
-      ({ outcome }) => outcome,
-    ),
+    outcomeOf(batcher, `row-${id}`, id, new AbortController().signal),
   );
   await clock.advance(60_000);
   const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind);

@@ -38,8 +38,9 @@ function setUp(options: Partial<BatcherOptions> = {}) {
   const submit = async (row: string, { table = ORDERS, signal = new AbortController().signal } = {}): Promise<void> => {
     const index = submitted++;
     outcomes[index] = undefined;
-    const { outcome } = await batcher.submit(table, numberedEntry(row, index), signal);
-    outcomes[index] = await outcome;
+    const { promise, resolve } = Promise.withResolvers<WriteOutcome>();
+    await batcher.submit(table, numberedEntry(row, index), signal, resolve);
+    outcomes[index] = await promise;
   };
   return { clock, bigtable, metrics, lines, batcher, outcomes, submit };
 }

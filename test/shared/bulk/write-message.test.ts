@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
 import { createLogger } from '../../../shared/base/logging.ts';
 import { createMetrics } from '../../../shared/base/metrics.ts';
-import type { Submitted } from '../../../shared/bulk/batcher.ts';
 import type { WriteOutcome } from '../../../shared/bulk/outcome.ts';
 import { RejectionGuard } from '../../../shared/bulk/rejection-guard.ts';
 import { type BulkSink, writeMessage } from '../../../shared/bulk/write-message.ts';
@@ -59,9 +58,12 @@ function setUp({ mayDrop = true, limit = 100, handle = (): Promise<void> => Prom
   };
   const sink: BulkSink = {
     batcher: {
-      submit(_table, entry): Promise<Submitted> {
+      submit(_table, entry, _signal, onOutcome) {
         submitted.push(entry);
-        return Promise.resolve({ outcome: Promise.resolve(outcomes[entry.rowKey.toString()]!) });
+        queueMicrotask(() => {
+          onOutcome(outcomes[entry.rowKey.toString()]!);
+        });
+        return undefined;
       },
     },
     serializer,

@@ -1,4 +1,4 @@
-import type { Submitted } from '../../../../shared/bulk/batcher.ts';
+import type { WriteOutcome } from '../../../../shared/bulk/outcome.ts';
 import { programArgument, endWith } from '../../support/program.ts';
 import { createBatcher, openDataPlane } from '../data-plane/our-layers.ts';
 import { entryOf, TABLE } from '../rows.ts';
@@ -18,25 +18,23 @@ const { address, file } = programArgument() as ImportArgument;
 const { mutateRows, pool } = openDataPlane(address);
 const batcher = createBatcher(mutateRows);
 const { signal } = new AbortController();
+const { promise: allImported, resolve, reject } = Promise.withResolvers<undefined>();
+let submitted = 0;
 let imported = 0;
-/** Of the chunk before: its answers are waited for while the next one is read and admitted. */
-let pending: Promise<void> = Promise.resolve();
+let isRead = false;
+const onOutcome = ({ kind }: WriteOutcome): void => {
+  if (kind !== 'applied') reject(new Error(`a row was ${kind}`));
+  imported += 1;
+  if (isRead && imported === submitted) resolve(undefined);
+};
 for await (const rows of readCsv(file)) {
-  const submitted: Submitted[] = [];
   for (const { key, value } of rows) {
-    const handedOver = batcher.submit(TABLE, entryOf(key, value), signal);
-    submitted.push(handedOver instanceof Promise ? await handedOver : handedOver);
+    submitted += 1;
+    const admitted = batcher.submit(TABLE, entryOf(key, value), signal, onOutcome);
+    if (admitted) await admitted;
   }
-  await pending;
-  pending = settle(submitted);
 }
-await pending;
+isRead = true;
+if (imported < submitted) await allImported;
 pool.close();
 endWith({ rows: imported } satisfies ImportResult);
-
-async function settle(submitted: readonly Submitted[]): Promise<void> {
-  for (const { kind } of await Promise.all(submitted.map(({ outcome }) => outcome))) {
-    if (kind !== 'applied') throw new Error(`a row was ${kind}`);
-    imported += 1;
-  }
-}

@@ -40,8 +40,8 @@ export const dataPlaneCase: BenchCase = {
       ratios: [
         compare('Table.mutate', 'data plane', 3.3),
         compare('table.insert', 'data plane', 60),
-        compare('Table.mutate', 'batcher', 3.3),
-        compare('table.insert', 'batcher', 60),
+        compare('Table.mutate', 'batcher', 2),
+        compare('table.insert', 'batcher', 30),
       ],
       notes: ['CPU is user and system time of the client process with all its threads.'],
     };

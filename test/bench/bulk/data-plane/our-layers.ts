@@ -2,8 +2,9 @@ import { systemClock } from '../../../../shared/base/clock.ts';
 import { systemRandom } from '../../../../shared/base/ids.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
-import { Batcher, type Submitted } from '../../../../shared/bulk/batcher.ts';
+import { Batcher } from '../../../../shared/bulk/batcher.ts';
 import type { BatcherOptions } from '../../../../shared/bulk/options.ts';
+import type { WriteOutcome } from '../../../../shared/bulk/outcome.ts';
 import type { MutateRows } from '../../../../shared/bulk/ports.ts';
 import { ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { createMutateRows } from '../../../../shared/google/bigtable/mutate-rows.ts';
@@ -59,7 +60,7 @@ export function dataPlaneLayer(address: string): Layer {
     write: (from, to) => inRanges(from, to, BATCH_ROWS, REQUESTS_IN_FLIGHT, sendRange),
     close: () => {
       pool.close();
-      return Promise.resolve();
+      return Promise.resolve(undefined);
     },
   };
 }
@@ -73,20 +74,25 @@ export function batcherLayer(address: string): Layer {
   const batcher = createBatcher(mutateRows);
   const deliver = async (from: number, to: number): Promise<void> => {
     const { signal } = new AbortController();
-    const submitted: Submitted[] = [];
+    const { promise: settled, resolve, reject } = Promise.withResolvers<undefined>();
+    let open = to - from;
+    const onOutcome = ({ kind }: WriteOutcome): void => {
+      if (kind !== 'applied') reject(new Error(`an entry was ${kind}`));
+      open -= 1;
+      if (open === 0) resolve(undefined);
+    };
     for (let row = from; row < to; row += 1) {
-      submitted.push(await batcher.submit(TABLE, entryOf(keyOf(row), valueOf(row)), signal));
+      const admitted = batcher.submit(TABLE, entryOf(keyOf(row), valueOf(row)), signal, onOutcome);
+      if (admitted) await admitted;
     }
-    for (const { kind } of await Promise.all(submitted.map(({ outcome }) => outcome))) {
-      if (kind !== 'applied') throw new Error(`an entry was ${kind}`);
-    }
+    await settled;
   };
   const messages = BATCHER_OPTIONS.maxInFlightEntries / MESSAGE_ROWS;
   return {
     write: (from, to) => inRanges(from, to, MESSAGE_ROWS, messages, deliver),
     close: () => {
       pool.close();
-      return Promise.resolve();
+      return Promise.resolve(undefined);
     },
   };
 }
