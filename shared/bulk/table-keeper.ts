@@ -45,6 +45,8 @@ interface Kept {
   ensuring?: Promise<TableState>;
   isChecked?: boolean;
   checking?: Promise<void>;
+  /** The last check failed, and answers for all records until then: those of one message fail together. */
+  checkAgainAt?: number;
 }
 
 /**
@@ -111,23 +113,27 @@ export class TableKeeper {
 
   /**
    * The check that the table's families are of their declared types; undefined when there is none to wait for: it was
-   * made, or no aggregate is declared. A check that fails is made again for the next record.
+   * made, or no aggregate is declared. One that fails is made again for records that come after the first backoff.
    */
   check(table: TableName): Promise<void> | undefined {
     if (!this.#checksTypes) return undefined;
     const kept = this.#keptOf(table);
     if (kept.isChecked) return undefined;
-    kept.checking ??= this.#check(table, kept);
+    const isOver = kept.checkAgainAt !== undefined && this.#with.clock.now() >= kept.checkAgainAt;
+    if (!kept.checking || isOver) kept.checking = this.#check(table, kept);
     return kept.checking;
   }
 
   async #check(table: TableName, kept: Kept): Promise<void> {
     const { admin } = this.#with;
+    delete kept.checkAgainAt;
     try {
       await this.#inTime((signal) => admin.checkTypes(table, this.#options.tableCreateOptions, signal));
       kept.isChecked = true;
-    } finally {
       delete kept.checking;
+    } catch (error) {
+      kept.checkAgainAt = this.retryAt(1);
+      throw error;
     }
   }
 
@@ -173,8 +179,8 @@ export class TableKeeper {
     this.#tables.delete(key);
     this.#tables.set(key, kept);
     if (this.#tables.size > MAX_TABLES) {
-      for (const [oldest, { ensuring, checking }] of this.#tables) {
-        if (ensuring || checking) continue;
+      for (const [oldest, { ensuring, checking, checkAgainAt }] of this.#tables) {
+        if (ensuring || (checking && checkAgainAt === undefined)) continue;
         this.#tables.delete(oldest);
         break;
       }

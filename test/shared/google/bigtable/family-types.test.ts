@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { FamilyType } from '../../../../shared/config/resolved.ts';
 import { typeOfFamily, wireType } from '../../../../shared/google/bigtable/family-types.ts';
 import { ColumnFamily } from '../../../../shared/proto/google/bigtable/admin/v2/table.ts';
-import type { Type} from '../../../../shared/proto/google/bigtable/admin/v2/types.ts';
+import type { Type } from '../../../../shared/proto/google/bigtable/admin/v2/types.ts';
 import { type Type_Aggregate } from '../../../../shared/proto/google/bigtable/admin/v2/types.ts';
 
 const WORDS: readonly FamilyType[] = ['raw', 'int64-sum', 'int64-min', 'int64-max', 'int64-hll'];
