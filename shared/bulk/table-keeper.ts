@@ -85,12 +85,12 @@ export class TableKeeper {
     const stands = state !== undefined && this.#with.clock.now() < state.standsUntil;
     const isNews = state !== before && state?.kind === 'ensured';
     if (state && (stands || isNews)) return state;
-    kept.ensuring = this.#ensure(table, state);
-    try {
-      return (kept.state = await kept.ensuring);
-    } finally {
+    // Learned before anyone who waits for it goes on.
+    kept.ensuring = this.#ensure(table, state).then((learned) => {
       delete kept.ensuring;
-    }
+      return (kept.state = learned);
+    });
+    return kept.ensuring;
   }
 
   /** When to try again after failed attempt number `attempt`. */

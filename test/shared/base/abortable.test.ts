@@ -18,5 +18,8 @@ test('ends the wait with the reason when the signal aborts, and leaves the promi
 });
 
 test('does not wait when the signal has aborted, not even for what is there', async () => {
-  await expect(abortable(Promise.resolve(7), AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+  const aborted = AbortSignal.abort(new Error('gone'));
+  await expect(abortable(Promise.resolve(7), aborted)).rejects.toThrow('gone');
+  // A rejection that nobody handles would fail this test.
+  await expect(abortable(Promise.reject(new Error('own')), aborted)).rejects.toThrow('gone');
 });
