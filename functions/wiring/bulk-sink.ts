@@ -22,6 +22,7 @@ import type { PreparingSerializer, Serializer } from '../../shared/mapping/seria
 import type { Handler } from '../entry-point.ts';
 import { answerRedelivery } from './answer.ts';
 import { ownProcess, type Surroundings } from './surroundings.ts';
+import { tableKeeperOf } from './table-keeper.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -41,16 +42,21 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
   for (const warning of warnings) logger.log('WARNING', warning);
   logger.log('INFO', 'bulk sink started', { options: withoutSecrets(pipeline) });
 
-  const clients = new ClientPool(
-    { ...accessOf(pipeline.access, baseDirectory, env), ...pipeline.writer },
-    clock,
-    metrics,
-  );
+  const access = accessOf(pipeline.access, baseDirectory, env);
+  const clients = new ClientPool({ ...access, ...pipeline.writer }, clock, metrics);
   const mutateRows = createMutateRows(clients, {
     appProfileId: pipeline.appProfileId ?? '',
     flowControl: pipeline.writer.flowControl,
   });
-  const batcher = new Batcher(pipeline.writer, { mutateRows, clock, random, metrics, logger });
+  const tables = tableKeeperOf(pipeline, access, { clock, random, metrics, logger });
+  const batcher = new Batcher(pipeline.writer, {
+    mutateRows,
+    clock,
+    random,
+    metrics,
+    logger,
+    ...(tables && { tables }),
+  });
   const policy = failurePolicyOf(pipeline, name, clock, logger, metrics);
   const sink: BulkSink = {
     batcher,

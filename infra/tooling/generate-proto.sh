@@ -20,8 +20,7 @@ options="opt: [forceLong=bigint, env=node, importSuffix=.ts, outputJsonMethods=f
   useExactTypes=false, enumsAsLiterals=true, unrecognizedEnum=false, oneof=unions-value, useOptionals=none, useDate=false,
   comments=false, esModuleInterop=true, useNullAsOptional=false"
 
-generate() { # name, services option, types (YAML list)
-  rm -rf "$1/google"
+generate() { # folder, options, types (YAML list)
   cat >"$work/gen.yaml" <<YAML
 version: v2
 inputs:
@@ -38,8 +37,14 @@ YAML
 }
 printf 'version: v2\nmodules:\n  - path: protos\n' >"$work/buf.yaml"
 
+rm -rf shared/proto/google infra/local/proto/google
 v2=google.bigtable.v2
+admin=google.bigtable.admin.v2
+# Unknown fields of a schema are kept: a family whose type holds something that we do not know is of another type.
+# Before the data plane, which writes the files that both share without them.
+generate shared/proto "outputServices=none, unknownFields=true" \
+  "$admin.CreateTableRequest, $admin.GetTableRequest, $admin.ModifyColumnFamiliesRequest"
 generate shared/proto "outputServices=none" \
   "$v2.MutateRowsRequest, $v2.MutateRowsResponse, $v2.FeatureFlags"
 generate infra/local/proto "outputServices=grpc-js" \
-  "$v2.Bigtable, google.bigtable.admin.v2.BigtableTableAdmin, google.pubsub.v1.Publisher, google.pubsub.v1.Subscriber"
+  "$v2.Bigtable, $admin.BigtableTableAdmin, google.pubsub.v1.Publisher, google.pubsub.v1.Subscriber"

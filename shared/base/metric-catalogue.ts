@@ -34,12 +34,14 @@ export const METRICS = {
   recordsApplied: counter('Entries that Bigtable answered as applied.'),
   inFlightEntries: gauge('Entries admitted and not yet settled, summed over tables.'),
   inFlightBytes: gauge('Serialized size of the entries counted by inFlightEntries.', 'By'),
-  parkedEntries: gauge('Entries held for isolation or for a retry after a transient answer.'),
+  parkedEntries: gauge(
+    'Entries that wait, with their rows held, for a retry after a transient answer or for the repair of a missing table or family.',
+  ),
   activeClients: gauge('Open Bigtable clients: one per project, instance and application profile.'),
   capacityEvictions: counter('Clients closed because maxActiveInstances was reached, least recently used first.'),
   idleEvictions: counter('Clients closed because none of their tables was written for destinationIdleTimeout.'),
   'errorClass.errors': counter(
-    'Entries that failed with a confirmed identity, by status. A refusal that a whole batch shared is not counted until it is confirmed alone.',
+    'Entries that failed with a confirmed identity, by status. A refusal that a whole batch shared is not counted until it is confirmed alone, but for NOT_FOUND under create-if-needed: there every entry counts each time it is answered so.',
     ['code'],
   ),
   tablesCreated: counter('Tables created by table auto-creation.'),

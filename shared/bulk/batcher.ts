@@ -1,5 +1,6 @@
+import { abortable } from '../base/abortable.ts';
 import { backoffDelay } from '../base/backoff.ts';
-import type { Clock } from '../base/clock.ts';
+import { abortReason, type Clock } from '../base/clock.ts';
 import { toError } from '../base/errors.ts';
 import type { Random } from '../base/ids.ts';
 import type { Logger } from '../base/logging.ts';
@@ -9,14 +10,17 @@ import type { RowEntry } from '../model/mutation.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import { Admission } from './admission.ts';
 import type { EntryAnswer } from './answer.ts';
-import { type BatchActions, deliverBatch, type FinalVerdict, type Retry } from './deliver.ts';
+import type { BatchActions, Repair, Retry } from './batch-actions.ts';
+import { deliverBatch } from './deliver.ts';
 import { mergeEntries, type RowWrite } from './lane.ts';
 import type { BatcherOptions } from './options.ts';
 import type { MutateRows, MutateRowsReply } from './ports.ts';
 import { RateLimiter } from './rate-limiter.ts';
-import { deadlineOutcome, outcomeOf, type WriteOutcome } from './outcome.ts';
+import { deadlineOutcome, type Trouble, uncheckedOutcome, weather, type WriteOutcome } from './outcome.ts';
+import { Settlement } from './settlement.ts';
 import { StallWatch } from './stall-watch.ts';
-import { TableLane, WaitingEntry } from './table-lane.ts';
+import type { TableKeeper } from './table-keeper.ts';
+import { TableLane, type WaitingEntry } from './table-lane.ts';
 
 /** Takes what became of an entry. */
 export type OnOutcome = (outcome: WriteOutcome) => void;
@@ -27,6 +31,8 @@ export interface BatcherDependencies {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  /** Creates what is missing; absent under create-never. */
+  readonly tables?: TableKeeper;
 }
 
 /**
@@ -44,10 +50,9 @@ export class Batcher {
   readonly #admission: Admission;
   readonly #lanes = new Map<string, TableLane>();
   #lastLane: TableLane | undefined;
-  readonly #waiting = new WeakMap<AbortSignal, Set<WaitingEntry>>();
   readonly #rates: RateLimiter;
   readonly #stall: StallWatch;
-  #parked = 0;
+  readonly #settlement: Settlement;
   #isDraining = false;
 
   constructor(options: BatcherOptions, dependencies: BatcherDependencies) {
@@ -56,10 +61,9 @@ export class Batcher {
     this.#admission = new Admission(options);
     this.#rates = new RateLimiter(dependencies.clock);
     this.#stall = new StallWatch(dependencies, () => ({ entries: this.#admission.entries, tables: this.#lanes.size }));
-    const { metrics } = dependencies;
-    metrics.observe('inFlightEntries', () => this.#admission.entries);
-    metrics.observe('inFlightBytes', () => this.#admission.bytes);
-    metrics.observe('parkedEntries', () => this.#parked);
+    this.#settlement = new Settlement(this.#admission, dependencies.metrics, () => {
+      this.#afterOneFinished();
+    });
   }
 
   /**
@@ -71,6 +75,26 @@ export class Batcher {
    * request domain turns on tracking of every promise to its collection, which a profile of full messages showed first.
    */
   submit(table: TableName, entry: RowEntry, signal: AbortSignal, onOutcome: OnOutcome): Promise<void> | undefined {
+    const checking = this.#with.tables?.check(table);
+    return checking
+      ? this.#submitChecked(checking, table, entry, signal, onOutcome)
+      : this.#admit(table, entry, signal, onOutcome);
+  }
+
+  /** Nothing is sent to a table whose types may not fit what is declared. */
+  async #submitChecked(
+    checking: Promise<void>,
+    table: TableName,
+    entry: RowEntry,
+    signal: AbortSignal,
+    onOutcome: OnOutcome,
+  ): Promise<void> {
+    const unchecked = await this.#unchecked(checking, table, signal);
+    if (unchecked) onOutcome(unchecked);
+    else await this.#admit(table, entry, signal, onOutcome);
+  }
+
+  #admit(table: TableName, entry: RowEntry, signal: AbortSignal, onOutcome: OnOutcome): Promise<void> | undefined {
     const bytes = this.#with.mutateRows.sizeOf(entry);
     if (!signal.aborted && this.#admission.tryAdmit(bytes)) {
       this.#take(table, entry, bytes, signal, onOutcome);
@@ -91,24 +115,18 @@ export class Batcher {
     this.#with.metrics.count('numRecordsSend');
     this.#with.metrics.count('numBytesSend', bytes);
     const lane = this.#laneOf(table);
-    lane.queue.add(new WaitingEntry(entry, bytes, this.#waitingFor(signal), onOutcome));
+    lane.queue.add(this.#settlement.expect(entry, bytes, signal, onOutcome));
     this.#pumpSoon(lane);
   }
 
-  /**
-   * The unsettled entries of one invocation, all abandoned when its signal aborts. One listener for all of them: an
-   * event target compares a new listener with every one it has, which would cost a message of n records n² steps.
-   */
-  #waitingFor(signal: AbortSignal): Set<WaitingEntry> {
-    const known = this.#waiting.get(signal);
-    if (known) return known;
-    const waiting = new Set<WaitingEntry>();
-    this.#waiting.set(signal, waiting);
-    const onAbort = (): void => {
-      for (const entry of waiting) this.#abandon(entry, toError(signal.reason));
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    return waiting;
+  /** Why an entry may not be sent to the table; before anything else is done with it. */
+  async #unchecked(checking: Promise<void>, table: TableName, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+    try {
+      await abortable(checking, signal);
+      return undefined;
+    } catch (error) {
+      return signal.aborted ? deadlineOutcome(abortReason(signal), undefined) : uncheckedOutcome(toError(error), table);
+    }
   }
 
   /** From now on nothing lingers: what is held goes out as fast as it can. */
@@ -141,6 +159,10 @@ export class Batcher {
   #pump(lane: TableLane): void {
     lane.cancelWake();
     const { clock, metrics } = this.#with;
+    while (lane.resuming.length > 0 && lane.requests < this.#options.maxConcurrentBatches) {
+      lane.requests += 1;
+      lane.resuming.shift()?.();
+    }
     while (lane.queue.readyWrites > 0 && lane.requests < this.#options.maxConcurrentBatches) {
       const lingerMillis = this.#lingerMillis(lane);
       const throttleMillis = lingerMillis > 0 ? 0 : this.#rates.waitMillis(lane.table);
@@ -202,19 +224,56 @@ export class Batcher {
     return {
       send: (groups, purpose) => this.#send(lane.table, groups, purpose),
       settle: (entry, verdict) => {
-        this.#settle(lane, entry, verdict);
+        this.#settlement.settle(entry, verdict, lane.table);
       },
       retry: (again) => {
         this.#retry(lane, again);
       },
       discard: (entry) => {
-        this.#unhold(entry);
+        this.#settlement.unhold(entry);
       },
       release: (write) => {
         lane.queue.release(write);
         this.#pumpSoon(lane);
       },
+      ...(this.#with.tables && { repair: this.#repair(lane, this.#with.tables) }),
     };
+  }
+
+  #repair(lane: TableLane, tables: TableKeeper): Repair<WaitingEntry> {
+    return {
+      maxAttempts: tables.maxAttempts,
+      known: () => tables.known(lane.table),
+      ensure: (before) => tables.ensure(lane.table, before),
+      retryAt: (attempt) => tables.retryAt(attempt),
+      sleepUntil: (millis) => tables.sleepUntil(millis),
+      park: (entries, trouble, wait) => this.#park(lane, entries, trouble, wait),
+      counted: (entries) => {
+        this.#with.metrics.count('errorClass.errors', entries.length, 'NOT_FOUND');
+      },
+    };
+  }
+
+  /** The rows stay held; the slot and the abandoned are free at once, and a slot is taken again before it goes on. */
+  async #park<Result>(
+    lane: TableLane,
+    entries: readonly WaitingEntry[],
+    trouble: Trouble,
+    wait: () => Promise<Result>,
+  ): Promise<Result> {
+    this.#settlement.park(entries, trouble);
+    lane.requests -= 1;
+    this.#pumpSoon(lane);
+    try {
+      return await wait();
+    } finally {
+      await new Promise<void>((resolve) => {
+        lane.resuming.push(resolve);
+        this.#pumpSoon(lane);
+      });
+      this.#settlement.unpark(entries);
+      for (const entry of entries) entry.isHeld = true;
+    }
   }
 
   async #send(
@@ -248,18 +307,7 @@ export class Batcher {
     this.#rates.answered(table, reply.rateLimit, isExhausted);
   }
 
-  #settle(lane: TableLane, entry: WaitingEntry, verdict: FinalVerdict): void {
-    const { metrics } = this.#with;
-    if (verdict.kind === 'applied') metrics.count('recordsApplied');
-    else metrics.count('errorClass.errors', 1, verdict.status.code);
-    this.#finish(entry, outcomeOf(verdict, lane.table));
-  }
-
-  #finish(entry: WaitingEntry, outcome: WriteOutcome): void {
-    if (entry.isSettled) return;
-    entry.isSettled = true;
-    this.#admission.release(entry.bytes);
-    entry.resolve(outcome);
+  #afterOneFinished(): void {
     if (this.#admission.entries === 0) this.#stall.rest();
     if (this.#options.lingerMillis > 0 && this.#admission.isFull) {
       for (const lane of this.#lanes.values()) this.#pumpSoon(lane);
@@ -274,11 +322,7 @@ export class Batcher {
     const { clock, random } = this.#with;
     for (const { write, undecided, status } of again) {
       write.attempts += 1;
-      this.#parked += undecided.length;
-      for (const entry of undecided) {
-        entry.lastStatus = status;
-        this.#unhold(entry);
-      }
+      this.#settlement.park(undecided, weather(status));
     }
     const schedule = {
       initialMillis: this.#options.retryInitialBackoffMillis,
@@ -295,7 +339,7 @@ export class Batcher {
   }
 
   #sendAgain(lane: TableLane, { write, undecided }: Retry<WaitingEntry>): void {
-    this.#parked -= undecided.length;
+    this.#settlement.unpark(undecided);
     const wanted = undecided.filter(({ isAbandoned }) => !isAbandoned);
     if (wanted.length === 0) {
       lane.queue.release(write);
@@ -305,28 +349,13 @@ export class Batcher {
     }
   }
 
-  /** The invocation that waited has run out of time. On the wire, the entry keeps its admission until it is answered. */
-  #abandon(entry: WaitingEntry, reason: Error): void {
-    entry.isAbandoned = true;
-    const outcome = deadlineOutcome(reason, entry.lastStatus);
-    if (entry.lastStatus) this.#with.metrics.count('errorClass.errors', 1, entry.lastStatus.code);
-    if (entry.isHeld) entry.resolve(outcome);
-    else this.#finish(entry, outcome);
-  }
-
-  /** An entry that leaves the wire undecided: if its invocation is gone, it is done with. */
-  #unhold(entry: WaitingEntry): void {
-    entry.isHeld = false;
-    if (entry.isAbandoned) this.#finish(entry, deadlineOutcome(new Error('abandoned'), entry.lastStatus));
-  }
-
   /** No request could be made, or the code is wrong: everything undecided goes back to Pub/Sub, and the rows are free. */
   #giveBack(lane: TableLane, batch: readonly RowWrite<WaitingEntry>[], error: Error): void {
     this.#with.logger.log('ERROR', 'a batch could not be sent', { table: lane.key, error: describeError(error) });
     for (const write of batch) {
       const undecided = write.parts.filter(({ isHeld, isSettled }) => isHeld && !isSettled);
       for (const entry of undecided) {
-        this.#finish(entry, {
+        this.#settlement.finish(entry, {
           kind: 'redeliver',
           reason: 'client',
           message: `MutateRows on ${lane.key} could not be sent: ${error.message}`,

@@ -19,7 +19,12 @@ export type Verdict =
       readonly kind: 'redeliver';
       readonly reason: 'missing-table' | 'missing-family' | 'transient' | 'refused';
       readonly status: Status;
+      /** What to do, where more is known than the reason says. */
+      readonly advice?: string;
     };
+
+/** A verdict that ends an entry's stay in the batcher. */
+export type FinalVerdict = Exclude<Verdict, { kind: 'suspect' } | { kind: 'retry' }>;
 
 const SILENCE: Status = { code: 'UNKNOWN', message: 'the request ended without an answer for this entry' };
 

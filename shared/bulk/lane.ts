@@ -20,6 +20,8 @@ export interface RowWrite<Entry extends LaneEntry> {
   parts: readonly Entry[];
   /** Attempts that ended without a judgement. */
   attempts: number;
+  /** Attempts to repair what it misses. */
+  repairs: number;
 }
 
 export interface BatchLimits {
@@ -81,6 +83,7 @@ export class Lane<Entry extends LaneEntry> {
       bytes: entry.bytes,
       mutations: entry.entry.mutations.length,
       attempts: 0,
+      repairs: 0,
     };
     row.waiting.push(write);
     if (isReady(row, write)) this.#enqueue(write);

@@ -1,7 +1,8 @@
 import type { RedeliveryReason } from '../base/errors.ts';
-import type { Status } from '../model/status.ts';
+import type { Status, StatusName } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
-import type { FinalVerdict } from './deliver.ts';
+import type { FinalVerdict } from './classify.ts';
+import { FamilyTypeError, TableAdminError } from './table-errors.ts';
 
 /** What became of one entry. Nothing is thrown: an entry that cannot be written now goes back to Pub/Sub. */
 export type WriteOutcome =
@@ -13,11 +14,11 @@ export type WriteOutcome =
 /** The outcome of a decided entry. */
 export function outcomeOf(verdict: FinalVerdict, table: TableName): WriteOutcome {
   if (verdict.kind === 'applied' || verdict.kind === 'rejected') return verdict;
-  const { reason, status } = verdict;
+  const { reason, status, advice } = verdict;
   return {
     kind: 'redeliver',
     reason,
-    message: `MutateRows on ${formatTableName(table)} answered ${status.code}: ${ADVICE[reason] ?? status.message}`,
+    message: `MutateRows on ${formatTableName(table)} answered ${status.code}: ${advice ?? ADVICE[reason] ?? status.message}`,
   };
 }
 
@@ -29,8 +30,42 @@ const ADVICE: Partial<Record<RedeliveryReason, string>> = {
     'a column family that the entry names does not exist and createDisposition is create-never; create the family or fix the serializer, the message is redelivered until then',
 };
 
-/** The outcome of an entry whose invocation ran out of time; `last` is the weather it met, if it met any. */
-export function deadlineOutcome(reason: Error, last: Status | undefined): WriteOutcome {
-  const lastAnswer = last ? `; the last answer was ${last.code}` : '';
-  return { kind: 'redeliver', reason: last ? 'transient' : 'deadline', message: `${reason.message}${lastAnswer}` };
+/** Why an entry is not decided yet: told if its invocation ends before it is. */
+export interface Trouble {
+  readonly reason: RedeliveryReason;
+  readonly message: string;
+  /** A failure that counts only if it is the last. */
+  readonly uncounted?: StatusName;
+}
+
+export const weather = ({ code }: Status): Trouble => ({
+  reason: 'transient',
+  message: `the last answer was ${code}`,
+  uncounted: code,
+});
+
+/** The outcome of an entry whose invocation ran out of time. */
+export const deadlineOutcome = (reason: Error, trouble: Trouble | undefined): WriteOutcome => ({
+  kind: 'redeliver',
+  reason: trouble?.reason ?? 'deadline',
+  message: trouble ? `${reason.message}; ${trouble.message}` : reason.message,
+});
+
+const PASSES: ReadonlySet<StatusName> = new Set<StatusName>([
+  'ABORTED',
+  'CANCELLED',
+  'DEADLINE_EXCEEDED',
+  'RESOURCE_EXHAUSTED',
+  'UNAVAILABLE',
+]);
+
+/** The outcome of an entry that was not sent, because its table's families are of other types or could not be read. */
+export function uncheckedOutcome(error: Error, table: TableName): WriteOutcome {
+  if (error instanceof FamilyTypeError) return { kind: 'redeliver', reason: 'refused', message: error.message };
+  const isRefusal = error instanceof TableAdminError && !PASSES.has(error.status.code);
+  return {
+    kind: 'redeliver',
+    reason: isRefusal ? 'refused' : 'transient',
+    message: `the types of the column families of ${formatTableName(table)} could not be compared with tableCreateOptions, which comes before the first write (it needs bigtable.tables.get): ${error.message}`,
+  };
 }

@@ -1,8 +1,7 @@
 import type { RowEntry } from '../model/mutation.ts';
-import type { Status } from '../model/status.ts';
 import type { TableName } from '../model/table-name.ts';
 import { Lane, type LaneEntry } from './lane.ts';
-import type { WriteOutcome } from './outcome.ts';
+import type { Trouble, WriteOutcome } from './outcome.ts';
 
 /** One admitted entry and the invocation that waits for it. */
 export class WaitingEntry implements LaneEntry {
@@ -15,7 +14,7 @@ export class WaitingEntry implements LaneEntry {
   isHeld = false;
   isAbandoned = false;
   isSettled = false;
-  lastStatus: Status | undefined;
+  trouble: Trouble | undefined;
 
   constructor(entry: RowEntry, bytes: number, siblings: Set<WaitingEntry>, onOutcome: (outcome: WriteOutcome) => void) {
     this.entry = entry;
@@ -42,6 +41,8 @@ export class TableLane {
   gatheringSince: number | undefined;
   throttledSince: number | undefined;
   wake: (() => void) | undefined;
+  /** Batches that were parked and wait for a request slot, longest first. */
+  readonly resuming: (() => void)[] = [];
 
   constructor(key: string, table: TableName) {
     this.key = key;

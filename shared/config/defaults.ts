@@ -52,6 +52,9 @@ function without(value: Values, path: readonly string[], broken: ReadonlySet<str
 function isExcluded(name: string, defaults: Values, own: Values): boolean {
   if (name === 'serviceAccountKeyFile') return own.emulatorEndpoint !== undefined;
   if (name === 'emulatorEndpoint') return own.serviceAccountKeyFile !== undefined;
+  if (name === 'tableCreateOptions') {
+    return (own.createDisposition ?? defaults.createDisposition) !== 'create-if-needed';
+  }
   return name === 'deadLetter' && (own.failurePolicy ?? defaults.failurePolicy) !== 'dead-letter';
 }
 

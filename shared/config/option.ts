@@ -60,7 +60,6 @@ export function count(about: string, range: Range & { readonly default: number; 
 }
 
 interface DurationRange {
-  readonly default: string;
   readonly min: string;
   readonly max?: string;
   /** Only multiples of this. */
@@ -68,22 +67,36 @@ interface DurationRange {
 }
 
 /** A duration with its unit; milliseconds once parsed. Never longer than 2^63 − 1 ns. */
-export function duration(about: string, { default: fallback, min, max, step = '1ms' }: DurationRange) {
+export function duration(about: string, { default: fallback, ...range }: DurationRange & { readonly default: string }) {
+  const { schema, bounds } = durationWithin(range, fallback);
+  return declare(schema.prefault(fallback), about, { type: 'duration', default: fallback, bounds });
+}
+
+/** A duration that has no default; `example` shows how one is written. */
+export function requiredDuration(about: string, { example, ...range }: DurationRange & { readonly example: string }) {
+  const { schema, bounds } = durationWithin(range, example);
+  return declare(schema, about, { type: 'duration', bounds, isRequired: true });
+}
+
+function durationWithin({ min, max, step = '1ms' }: DurationRange, example: string) {
   const range = { min: millisOf(min), ...(max !== undefined && { max: millisOf(max) }) };
   const multiple = millisOf(step);
   const isWhole = multiple === 1 ? '' : `, a multiple of ${step}`;
-  return measured(about, DURATION, fallback, `${rangeText(range, formatDuration)}${isWhole}`, (millis, rule) => {
+  const bounds = `${rangeText(range, formatDuration)}${isWhole}`;
+  const schema = measured(DURATION, example, bounds, (millis, rule) => {
     if (millis > MAX_DURATION_MILLIS) return 'must be a duration of at most 2^63-1 nanoseconds (about 292 years)';
     return isWithin(range, millis) && millis % multiple === 0 ? undefined : rule;
   });
+  return { schema, bounds };
 }
 
 /** A number of bytes with its unit; bytes once parsed. */
 export function size(about: string, { default: fallback, ...range }: Range & { readonly default: string }) {
   const bounds = rangeText(range, (bytes) => `${grouped(bytes)} B`);
-  return measured(about, SIZE, fallback, bounds, (bytes, rule) =>
+  const schema = measured(SIZE, fallback, bounds, (bytes, rule) =>
     isWithin(range, bytes) && Number.isSafeInteger(bytes) ? undefined : rule,
   );
+  return declare(schema.prefault(fallback), about, { type: 'size', default: fallback, bounds });
 }
 
 /** A quantity that is written with its unit. */
@@ -113,18 +126,17 @@ const SIZE: Measure = {
 };
 
 function measured(
-  about: string,
   { type, pattern, units, likelyUnits: [small, usual], parse }: Measure,
-  fallback: string,
+  example: string,
   bounds: string,
   brokenRule: (value: number, rule: string) => string | undefined,
 ) {
-  const rule = `must be a ${type}, ${bounds}, written as a whole number and its unit (${units}) such as "${fallback}"`;
+  const rule = `must be a ${type}, ${bounds}, written as a whole number and its unit (${units}) such as "${example}"`;
   const error = ({ input }: { readonly input: unknown }): string =>
     /^[0-9]+$/.test(String(input))
       ? `must be a ${type} with its unit, such as "${String(input)}${small}" or "${String(input)}${usual}"`
       : rule;
-  const schema = z
+  return z
     .string({ error })
     .regex(pattern, { error })
     .transform((text, context) => {
@@ -134,7 +146,6 @@ function measured(
       context.addIssue({ code: 'custom', message: broken ?? rule });
       return z.NEVER;
     });
-  return declare(schema.prefault(fallback), about, { type, default: fallback, bounds });
 }
 
 export function flag(about: string, fallback: boolean) {

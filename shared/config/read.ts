@@ -80,6 +80,9 @@ function readValue(
 ): unknown {
   const section = isSection(value) ? sectionOf(schema, value) : undefined;
   if (section && isSection(value)) return readKeys(section, value, path, options, problems);
+  const collection = unwrap(schema);
+  if (collection instanceof z.ZodRecord && isSection(value)) return readMap(collection, value, path, problems);
+  if (collection instanceof z.ZodArray && Array.isArray(value)) return readList(collection, value, path, problems);
   if (value !== undefined && isOnlySection(schema)) {
     problems.push(problem(path, SECTION_RULE, value));
     return undefined;
@@ -92,6 +95,44 @@ function readValue(
   return undefined;
 }
 
+/** Sections by name. They are inherited as a whole, so each must be complete. */
+function readMap(
+  map: z.ZodRecord,
+  value: Readonly<Record<string, unknown>>,
+  path: Path,
+  problems: ConfigProblem[],
+): unknown {
+  const before = problems.length;
+  const entries = Object.entries(value).map(([key, inner]) => {
+    const [issue] = z.safeParse(map.keyType, key).error?.issues ?? [];
+    if (issue) problems.push(problem([...path, key], issue.message, key));
+    return [key, readValue(map.valueType as z.ZodType, inner, [...path, key], {}, problems)] as const;
+  });
+  return checked(map, value, Object.fromEntries(entries), path, problems, before);
+}
+
+function readList(list: z.ZodArray, value: readonly unknown[], path: Path, problems: ConfigProblem[]): unknown {
+  const before = problems.length;
+  const items = value.map((item, index) => readValue(list.element as z.ZodType, item, [...path, index], {}, problems));
+  return checked(list, value, items, path, problems, before);
+}
+
+/** What was read of a collection, if it keeps its own rules too: those are asked once all that it holds is right. */
+function checked(
+  schema: z.ZodType,
+  value: unknown,
+  read: unknown,
+  path: Path,
+  problems: ConfigProblem[],
+  problemsBefore: number,
+): unknown {
+  if (problems.length > problemsBefore) return undefined;
+  const [issue] = schema.safeParse(value).error?.issues ?? [];
+  if (!issue) return read;
+  problems.push(problem(path, ruleOf(issue), value));
+  return undefined;
+}
+
 /** Of a choice between forms, the rule of the form that was meant, where a value has its type and breaks its rule. */
 function ruleOf(issue: z.core.$ZodIssue): string {
   const branches = issue.code === 'invalid_union' ? issue.errors : [];
@@ -99,17 +140,18 @@ function ruleOf(issue: z.core.$ZodIssue): string {
 }
 
 /** Whether nothing but a section will do. */
-function isOnlySection(schema: z.core.$ZodType): boolean {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {
-    return isOnlySection(schema.unwrap());
-  }
-  return schema instanceof z.ZodObject;
+const isOnlySection = (schema: z.core.$ZodType): boolean => unwrap(schema) instanceof z.ZodObject;
+
+/** What a schema is beneath "optional", defaults and laziness. */
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault || schema instanceof z.ZodLazy;
+  return isWrapped ? unwrap(schema.unwrap()) : schema;
 }
 
-/** The section that a schema holds, beneath "optional" and defaults; of several, the one that shares a key with the value. */
-function sectionOf(schema: z.core.$ZodType, value: Readonly<Record<string, unknown>>): z.ZodObject | undefined {
+/** The section that a schema holds; of several, the one that shares a key with the value. */
+function sectionOf(wrapped: z.core.$ZodType, value: Readonly<Record<string, unknown>>): z.ZodObject | undefined {
+  const schema = unwrap(wrapped);
   if (schema instanceof z.ZodObject) return schema;
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return sectionOf(schema.unwrap(), value);
   if (!(schema instanceof z.ZodUnion)) return undefined;
   const sections = schema.options.flatMap((branch) => sectionOf(branch, value) ?? []);
   return sections.find(({ shape }) => Object.keys(shape).some((key) => Object.hasOwn(value, key))) ?? sections[0];
@@ -117,6 +159,15 @@ function sectionOf(schema: z.core.$ZodType, value: Readonly<Record<string, unkno
 
 /** The section that an option is, or the first that it may be. */
 export const nestedSection = (schema: z.core.$ZodType): z.ZodObject | undefined => sectionOf(schema, {});
+
+/** Every section that an option may be, with what stands between its name and theirs: `.<name>` in a map. */
+export function nestedSections(wrapped: z.core.$ZodType): { readonly infix: string; readonly section: z.ZodObject }[] {
+  const schema = unwrap(wrapped);
+  if (schema instanceof z.ZodObject) return [{ infix: '', section: schema }];
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((branch) => nestedSections(branch));
+  if (!(schema instanceof z.ZodRecord)) return [];
+  return nestedSections(schema.valueType).map(({ infix, section }) => ({ infix: `.<name>${infix}`, section }));
+}
 
 /** The names of a section's options, and of those one level below: an option is often written one level too high. */
 function knownNames(section: z.ZodObject): string[] {

@@ -34,6 +34,8 @@ export interface ResolvedBulkSink {
   readonly serializer: ResolvedSerializer;
   readonly framing: ResolvedFraming;
   readonly failure: ResolvedFailure;
+  /** There where createDisposition is create-if-needed, absent where it is create-never. */
+  readonly tableCreateOptions?: ResolvedTableCreateOptions;
   readonly writer: ResolvedWriterOptions;
   /** Pub/Sub's time to wait for an answer, whole seconds. */
   readonly ackDeadlineMillis: number;
@@ -97,6 +99,26 @@ export interface ResolvedDeadLetter {
   readonly shutdownTimeoutMillis: number;
 }
 
+/** The families that every table of the pipeline must have. What else a table has is left alone. */
+export interface ResolvedTableCreateOptions {
+  /** By name; at least one. */
+  readonly families: Readonly<Record<string, ResolvedFamily>>;
+}
+
+export interface ResolvedFamily {
+  readonly type: FamilyType;
+  /** Absent: nothing is collected. */
+  readonly gcRule?: ResolvedGcRule;
+}
+
+/** `raw` holds bytes; the others aggregate int64 inputs. */
+export type FamilyType = 'raw' | 'int64-sum' | 'int64-min' | 'int64-max' | 'int64-hll';
+
+export type ResolvedGcRule =
+  | { readonly kind: 'max-versions'; readonly maxVersions: number }
+  | { readonly kind: 'max-age'; readonly maxAgeMillis: number }
+  | { readonly kind: 'union' | 'intersection'; readonly rules: readonly ResolvedGcRule[] };
+
 export interface ResolvedWriterOptions {
   readonly batchElementCountThreshold: number;
   readonly batchRequestByteThreshold: number;
@@ -111,6 +133,10 @@ export interface ResolvedWriterOptions {
   readonly retryInitialBackoffMillis: number;
   /** At least retryInitialBackoffMillis. */
   readonly retryMaxBackoffMillis: number;
+  readonly recoveryInitialBackoffMillis: number;
+  /** At least recoveryInitialBackoffMillis. */
+  readonly recoveryMaxBackoffMillis: number;
+  readonly recoveryMaxAttempts: number;
   readonly destinationIdleTimeoutMillis: number;
   readonly maxActiveInstances: number;
   readonly perDestinationMetrics: boolean;

@@ -18,10 +18,21 @@ const section = (value: unknown): Schema => (typeof value === 'object' && value 
 const at = (value: unknown, ...path: string[]): Schema =>
   path.reduce((inner, key) => section(inner[key]), section(value));
 
+/** What a reference stands for; anything else is itself. */
+const target = (value: unknown): Schema => {
+  const { $ref } = section(value);
+  return typeof $ref === 'string' ? at(schema, ...$ref.split('/').slice(1)) : section(value);
+};
+
 function optionNames(schemaOfSection: unknown, prefix = ''): string[] {
-  return Object.entries(at(schemaOfSection, 'properties')).flatMap(([name, option]) => {
+  return Object.entries(at(schemaOfSection, 'properties')).flatMap(([name, value]) => {
+    const option = target(value);
     const branches = [option, ...Object.values(at(option, 'anyOf'))];
-    return [`${prefix}${name}`, ...branches.flatMap((branch) => optionNames(branch, `${prefix}${name}.`))];
+    return [
+      `${prefix}${name}`,
+      ...branches.flatMap((branch) => optionNames(branch, `${prefix}${name}.`)),
+      ...optionNames(option.additionalProperties, `${prefix}${name}.<name>.`),
+    ];
   });
 }
 

@@ -22,6 +22,8 @@ export interface SinkOptions {
   readonly deadLetters?: 'topic' | 'no-topic';
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
+  /** The Bigtable of another harness, which keeps it: a further instance beside that one. */
+  readonly bigtable?: LocalBigtable;
 }
 
 /** The answer to a push. */
@@ -67,7 +69,7 @@ let instances = 0;
 
 export async function startSink(options: SinkOptions = {}): Promise<SinkHarness> {
   const { families = ['f'], clock = systemClock } = options;
-  const bigtable = await startBigtableServer();
+  const bigtable = options.bigtable ?? (await startBigtableServer());
   const client = connect(bigtable.address);
   const deadLetters = options.deadLetters && (await startDeadLetters());
   if (options.deadLetters === 'topic') await deadLetters?.createTopic();
@@ -124,7 +126,7 @@ export async function startSink(options: SinkOptions = {}): Promise<SinkHarness>
       await closed;
       client.close();
       await deadLetters?.close();
-      await bigtable.close();
+      if (!options.bigtable) await bigtable.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { KINDS } from '../../../shared/config/kinds.ts';
 import { optionFacts, type OptionFacts } from '../../../shared/config/option.ts';
-import { nestedSection } from '../../../shared/config/read.ts';
+import { nestedSections } from '../../../shared/config/read.ts';
 import { code, table } from './markdown.ts';
 
 /** The reference page of all options, made of their declarations. */
@@ -47,9 +47,10 @@ function sectionTables(section: z.ZodObject, isShared: (name: string) => boolean
   const options = Object.entries<z.core.$ZodType>(section.shape);
   const rows = options.map(([name, schema]) => row(`${prefix}${name}`, schema, isShared(name)));
   const nested = options.flatMap(([name, schema]) => {
-    const inner = nestedSection(schema);
-    const path = `${prefix}${name}`;
-    return inner ? [`### ${code(path)}`, ...sectionTables(inner, () => isShared(name), `${path}.`)] : [];
+    const forms = nestedSections(schema);
+    const path = `${prefix}${name}${forms[0]?.infix ?? ''}`;
+    const tables = forms.flatMap(({ section: inner }) => sectionTables(inner, () => isShared(name), `${path}.`));
+    return forms.length > 0 ? [`### ${code(path)}`, ...tables] : [];
   });
   return [table(HEADINGS, rows.map(cells)), ...nested];
 }

@@ -55,6 +55,18 @@ export const writerSection = z.strictObject({
     'Longest wait between attempts. Attempts end with the deadline of the invocation; then the message is delivered again.',
     { default: '2s', min: '1ms' },
   ),
+  recoveryInitialBackoff: duration(
+    'Wait before a missing table or family is created again, or written to again, under create-if-needed; it doubles with every attempt, with jitter. Must not exceed recoveryMaxBackoff.',
+    { default: '500ms', min: '1ms' },
+  ),
+  recoveryMaxBackoff: duration('Longest wait between attempts to repair a missing table or family.', {
+    default: '10s',
+    min: '1ms',
+  }),
+  recoveryMaxAttempts: count(
+    'Attempts to repair what an entry misses, creation and writing again together. Then, or at the deadline of the invocation, the message is delivered again.',
+    { default: 10, min: 1 },
+  ),
   destinationIdleTimeout: duration(
     'How long a table may go without a write before its batcher, and with its last table the client, is closed. It is opened again at the next write.',
     { default: '1h', min: '1ms' },

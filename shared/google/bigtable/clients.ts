@@ -2,7 +2,7 @@ import { lazy } from '../../base/lazy.ts';
 import { abortReason, type Clock } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { TableName } from '../../model/table-name.ts';
-import { type BigtableAccess, openAccess } from './credentials.ts';
+import { type BigtableAccess, DATA_SERVICE, openAccess } from './credentials.ts';
 import { ChannelSet } from './channel.ts';
 
 export interface ClientPoolOptions extends BigtableAccess {
@@ -43,7 +43,7 @@ export class ClientPool {
     this.#options = options;
     this.#clock = clock;
     this.#metrics = metrics;
-    this.#access = lazy(() => openAccess(options));
+    this.#access = lazy(() => openAccess(options, DATA_SERVICE));
     metrics.observe('activeClients', () => this.#held.size);
   }
 

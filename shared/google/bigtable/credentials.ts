@@ -16,21 +16,35 @@ export class CredentialsError extends ConnectorError {
   override readonly name = 'CredentialsError';
 }
 
-const SERVICE_ADDRESS = 'bigtable.googleapis.com:443';
+/** One of Bigtable's APIs: where it is served, and the least that its credentials must be good for. */
+export interface BigtableService {
+  readonly address: string;
+  readonly scope: string;
+}
 
 /** Reading and writing rows; nothing administrative. */
-const DATA_SCOPE = 'https://www.googleapis.com/auth/bigtable.data';
+export const DATA_SERVICE: BigtableService = {
+  address: 'bigtable.googleapis.com:443',
+  scope: 'https://www.googleapis.com/auth/bigtable.data',
+};
+
+/** Tables and their families. An emulator serves both APIs at one address. */
+export const ADMIN_SERVICE: BigtableService = {
+  address: 'bigtableadmin.googleapis.com:443',
+  scope: 'https://www.googleapis.com/auth/bigtable.admin',
+};
 
 /** Resolves the address and the channel's credentials. The auth library is loaded only where it is needed. */
 export async function openAccess(
   access: BigtableAccess,
+  service: BigtableService,
 ): Promise<{ address: string; credentials: ChannelCredentials }> {
   if (access.emulatorEndpoint !== undefined) {
     return { address: access.emulatorEndpoint, credentials: credentials.createInsecure() };
   }
   const client = await (access.serviceAccountKeyFile === undefined
-    ? defaultClient()
-    : keyFileClient(access.serviceAccountKeyFile));
+    ? defaultClient(service)
+    : keyFileClient(access.serviceAccountKeyFile, service));
   const perCall = credentials.createFromMetadataGenerator(({ service_url }, done) => {
     client.getRequestHeaders(service_url).then(
       (headers) => {
@@ -44,15 +58,15 @@ export async function openAccess(
     );
   });
   return {
-    address: SERVICE_ADDRESS,
+    address: service.address,
     credentials: credentials.combineChannelCredentials(credentials.createSsl(), perCall),
   };
 }
 
-async function defaultClient(): Promise<AuthClient> {
+async function defaultClient({ scope }: BigtableService): Promise<AuthClient> {
   const { GoogleAuth } = await import('google-auth-library');
   try {
-    return await new GoogleAuth({ scopes: [DATA_SCOPE] }).getClient();
+    return await new GoogleAuth({ scopes: [scope] }).getClient();
   } catch {
     throw new CredentialsError(
       'no application-default credentials were found: attach a service account to the function, or set emulatorEndpoint or BIGTABLE_EMULATOR_HOST to write to an emulator',
@@ -61,13 +75,13 @@ async function defaultClient(): Promise<AuthClient> {
 }
 
 /** Only a service account's own key is taken: other credential types could send its tokens to an address of the file's choice. */
-async function keyFileClient(path: string): Promise<AuthClient> {
+async function keyFileClient(path: string, { scope }: BigtableService): Promise<AuthClient> {
   const { JWT } = await import('google-auth-library');
   try {
     const key: unknown = JSON.parse(await readFile(path, 'utf8'));
     const { type, client_email: email, private_key: secret } = key as Record<string, unknown>;
     if (type !== 'service_account' || typeof email !== 'string' || typeof secret !== 'string') throw new Error('shape');
-    return new JWT({ email, key: secret, scopes: [DATA_SCOPE] });
+    return new JWT({ email, key: secret, scopes: [scope] });
   } catch {
     // No cause, on purpose: its message would carry the path or parts of the file.
     throw new CredentialsError(

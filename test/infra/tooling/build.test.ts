@@ -104,11 +104,11 @@ describe('a bundle with a configuration and its TypeScript serializer', () => {
     ]);
   });
 
-  test('loads neither the Pub/Sub client nor the configuration parser before they are needed', async () => {
+  test('loads neither the Pub/Sub client, the table admin API nor the configuration parser before they are needed', async () => {
     const eager = await Promise.all([...(await eagerFiles(bundle))].map((file) => readFile(file, 'utf8')));
     const code = eager.join('\n');
     expect(code).toContain('MutateRows');
-    expect(code).not.toMatch(/ZodError|YAMLParseError|google\.pubsub\.v1/);
+    expect(code).not.toMatch(/ZodError|YAMLParseError|google\.pubsub\.v1|BigtableTableAdmin/);
   });
 
   test('is replaced by the next bundle in the same folder, which reads the configuration that the environment names', async () => {

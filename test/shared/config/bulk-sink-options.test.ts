@@ -258,6 +258,36 @@ const CASES: readonly Case[] = [
     rule: `must be a duration, at least 1ms, ${units} "2s"`,
   },
   {
+    path: 'writerOptions.recoveryInitialBackoff',
+    read: ({ writer }) => writer.recoveryInitialBackoffMillis,
+    fallback: 500,
+    accepted: [
+      ['1ms', 1],
+      ['10s', 10_000],
+    ],
+    refused: ['0ms'],
+    rule: `must be a duration, at least 1ms, ${units} "500ms"`,
+  },
+  {
+    path: 'writerOptions.recoveryMaxBackoff',
+    read: ({ writer }) => writer.recoveryMaxBackoffMillis,
+    fallback: 10_000,
+    accepted: [
+      ['500ms', 500],
+      [MAX, MAX_DURATION_MILLIS],
+    ],
+    refused: ['0ms'],
+    rule: `must be a duration, at least 1ms, ${units} "10s"`,
+  },
+  {
+    path: 'writerOptions.recoveryMaxAttempts',
+    read: ({ writer }) => writer.recoveryMaxAttempts,
+    fallback: 10,
+    accepted: [[1, 1]],
+    refused: [0, -1, 1.5],
+    rule: 'must be a whole number, at least 1',
+  },
+  {
     path: 'writerOptions.destinationIdleTimeout',
     read: ({ writer }) => writer.destinationIdleTimeoutMillis,
     fallback: 3_600_000,

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { declare, optional, ruled } from '../../option.ts';
 import { failureOptions } from '../../options/failure.ts';
 import { serializerOptions } from '../../options/serializer.ts';
+import { creationOptions } from '../../options/table-creation.ts';
 import { attributeName, deliveryOptions, placeOptions, pubSubName, tablePart } from '../../options/shared.ts';
 import { writerOptions } from '../../options/writer.ts';
 
@@ -44,6 +45,7 @@ export const bulkSinkSection = z.strictObject({
   ),
   ...serializerOptions,
   ...failureOptions,
+  ...creationOptions,
   ...writerOptions,
   ...deliveryOptions,
 });
@@ -51,6 +53,10 @@ export const bulkSinkSection = z.strictObject({
 export type BulkSinkOptions = z.output<typeof bulkSinkSection>;
 
 /** What the document's defaults may set for every bulk sink. */
-export const sharedNames: readonly string[] = [placeOptions, failureOptions, writerOptions, deliveryOptions].flatMap(
-  (options) => Object.keys(options),
-);
+export const sharedNames: readonly string[] = [
+  placeOptions,
+  failureOptions,
+  creationOptions,
+  writerOptions,
+  deliveryOptions,
+].flatMap((options) => Object.keys(options));

@@ -4,10 +4,13 @@ import type {
   ResolvedBulkSink,
   ResolvedDestination,
   ResolvedFailure,
+  ResolvedGcRule,
   ResolvedSerializer,
+  ResolvedTableCreateOptions,
   ResolvedWriterOptions,
 } from '../../resolved.ts';
 import type { ResolvedMapping } from '../../mapping/resolved.ts';
+import type { WrittenGcRule } from '../../options/table-creation.ts';
 import type { BulkSinkOptions } from './options.ts';
 
 /** From options that keep every rule to what a function runs by. Pure. */
@@ -38,6 +41,7 @@ export function resolvedBulkSink(
     serializer: mapping ? { kind: 'mapping', mapping } : serializerOf(options),
     framing: options.framing,
     failure: failureOf(options),
+    ...(options.tableCreateOptions && { tableCreateOptions: creationOf(options.tableCreateOptions) }),
     writer: writerOf(options),
     ackDeadlineMillis: options.ackDeadline,
     deadlineMarginMillis: options.deadlineMargin,
@@ -83,6 +87,23 @@ function failureOf({ failurePolicy, deadLetter, project }: BulkSinkOptions): Res
   };
 }
 
+const creationOf = ({ families }: NonNullable<BulkSinkOptions['tableCreateOptions']>): ResolvedTableCreateOptions => ({
+  families: Object.fromEntries(
+    Object.entries(families).map(([name, { type, gcRule }]) => [
+      name,
+      { type, ...(gcRule && { gcRule: gcRuleOf(gcRule) }) },
+    ]),
+  ),
+});
+
+function gcRuleOf(rule: WrittenGcRule): ResolvedGcRule {
+  if ('maxVersions' in rule) return { kind: 'max-versions', maxVersions: rule.maxVersions };
+  if ('maxAge' in rule) return { kind: 'max-age', maxAgeMillis: rule.maxAge };
+  return 'union' in rule
+    ? { kind: 'union', rules: rule.union.map(gcRuleOf) }
+    : { kind: 'intersection', rules: rule.intersection.map(gcRuleOf) };
+}
+
 const writerOf = ({ writerOptions: writer }: BulkSinkOptions): ResolvedWriterOptions => ({
   batchElementCountThreshold: writer.batchElementCountThreshold,
   batchRequestByteThreshold: writer.batchRequestByteThreshold,
@@ -95,6 +116,9 @@ const writerOf = ({ writerOptions: writer }: BulkSinkOptions): ResolvedWriterOpt
   requestTimeoutMillis: writer.requestTimeout,
   retryInitialBackoffMillis: writer.retryInitialBackoff,
   retryMaxBackoffMillis: writer.retryMaxBackoff,
+  recoveryInitialBackoffMillis: writer.recoveryInitialBackoff,
+  recoveryMaxBackoffMillis: writer.recoveryMaxBackoff,
+  recoveryMaxAttempts: writer.recoveryMaxAttempts,
   destinationIdleTimeoutMillis: writer.destinationIdleTimeout,
   maxActiveInstances: writer.maxActiveInstances,
   perDestinationMetrics: writer.perDestinationMetrics,

@@ -63,6 +63,19 @@ const RULES: readonly Rule[] = [
       ? [{ at: ['failurePolicy'], rule: 'must be "dead-letter" where deadLetter is set', got: failurePolicy }]
       : [{ at: ['deadLetter'], rule: 'is required by the failurePolicy dead-letter' }];
   },
+  function creationHasItsDisposition({ options: { createDisposition }, isSet }) {
+    const isWanted = createDisposition === 'create-if-needed';
+    if (createDisposition === undefined || isWanted === isSet('tableCreateOptions')) return [];
+    return isWanted
+      ? [{ at: ['tableCreateOptions'], rule: 'is required by the createDisposition create-if-needed' }]
+      : [
+          {
+            at: ['createDisposition'],
+            rule: 'must be "create-if-needed" where tableCreateOptions is set',
+            got: createDisposition,
+          },
+        ];
+  },
   function deadLettersDoNotComeBack({ options: { topic, deadLetter, project } }) {
     if (topic === undefined || deadLetter?.topic === undefined) return [];
     if (qualify(topic, 'topics', project) !== qualify(deadLetter.topic, 'topics', project)) return [];
@@ -75,11 +88,13 @@ const RULES: readonly Rule[] = [
     const rule = `is required because the default, topic id and pipeline name, is longer than ${MAX_SUBSCRIPTION_ID} characters`;
     return [{ at: ['subscription'], rule }];
   },
-  function backoffGrows({ options: { writerOptions } }) {
-    const { retryInitialBackoff: initial, retryMaxBackoff: max } = writerOptions ?? {};
-    if (initial === undefined || max === undefined || initial <= max) return [];
-    const rule = `must be at least retryInitialBackoff (${formatDuration(initial)})`;
-    return [{ at: ['writerOptions', 'retryMaxBackoff'], rule, got: formatDuration(max) }];
+  function backoffsGrow({ options: { writerOptions: writer } }) {
+    return (['retry', 'recovery'] as const).flatMap((name) => {
+      const [initial, max] = [writer?.[`${name}InitialBackoff`], writer?.[`${name}MaxBackoff`]];
+      if (initial === undefined || max === undefined || initial <= max) return [];
+      const rule = `must be at least ${name}InitialBackoff (${formatDuration(initial)})`;
+      return [{ at: ['writerOptions', `${name}MaxBackoff`], rule, got: formatDuration(max) }];
+    });
   },
   function marginLeavesTime({ options: { deadlineMargin: margin, ackDeadline } }) {
     if (margin === undefined || ackDeadline === undefined || margin < ackDeadline) return [];

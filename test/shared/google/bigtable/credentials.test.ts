@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { describeError } from '../../../../shared/base/logging.ts';
-import { CredentialsError, openAccess } from '../../../../shared/google/bigtable/credentials.ts';
+import { CredentialsError, DATA_SERVICE, openAccess } from '../../../../shared/google/bigtable/credentials.ts';
 
 const SECRET = 'planted-secret';
 
@@ -29,7 +29,7 @@ async function keyFile(content: unknown): Promise<string> {
 }
 
 async function refusal(access: Parameters<typeof openAccess>[0]): Promise<CredentialsError> {
-  const error: unknown = await openAccess(access).then(
+  const error: unknown = await openAccess(access, DATA_SERVICE).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
@@ -53,13 +53,16 @@ const serviceAccount = () => ({
 
 test('an emulator is reached in plaintext and without credentials, whatever the environment holds', async () => {
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', join(folder, 'missing.json'));
-  const { address, credentials } = await openAccess({ emulatorEndpoint: '127.0.0.1:8086' });
+  const { address, credentials } = await openAccess({ emulatorEndpoint: '127.0.0.1:8086' }, DATA_SERVICE);
   expect(address).toBe('127.0.0.1:8086');
   expect(credentials._isSecure()).toBe(false);
 });
 
 test('the key of a service account opens the service over TLS', async () => {
-  const { address, credentials } = await openAccess({ serviceAccountKeyFile: await keyFile(serviceAccount()) });
+  const { address, credentials } = await openAccess(
+    { serviceAccountKeyFile: await keyFile(serviceAccount()) },
+    DATA_SERVICE,
+  );
   expect(address).toBe('bigtable.googleapis.com:443');
   expect(credentials._isSecure()).toBe(true);
 });
@@ -122,7 +125,7 @@ describe('application-default credentials that cannot be used are refused withou
 
 test('application-default credentials of a service account open the service over TLS', async () => {
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', await keyFile(serviceAccount()));
-  const { address, credentials } = await openAccess({});
+  const { address, credentials } = await openAccess({}, DATA_SERVICE);
   expect(address).toBe('bigtable.googleapis.com:443');
   expect(credentials._isSecure()).toBe(true);
 });

@@ -1,0 +1,32 @@
+import { ConnectorError } from '../base/errors.ts';
+import type { Status } from '../model/status.ts';
+import { formatTableName, type TableName } from '../model/table-name.ts';
+
+/** A call of the table admin API failed. It may be tried again. */
+export class TableAdminError extends ConnectorError {
+  override readonly name = 'TableAdminError';
+  readonly status: Status;
+
+  constructor(call: string, table: TableName, status: Status) {
+    super(`${call} on ${formatTableName(table)} answered ${status.code}: ${status.message}`);
+    this.status = status;
+  }
+}
+
+/** The table's schema changes against us: deleted while it is being ensured. It may be tried again. */
+export class UnstableTableError extends ConnectorError {
+  override readonly name = 'UnstableTableError';
+}
+
+/** A family exists with another type than it is declared with. Trying again cannot help: a type never changes. */
+export class FamilyTypeError extends ConnectorError {
+  override readonly name = 'FamilyTypeError';
+  readonly family: string;
+
+  constructor(table: TableName, family: string, actual: string, expected: string) {
+    super(
+      `the column family ${family} of ${formatTableName(table)} is of the type ${actual}, but tableCreateOptions declares ${expected}; fix the declaration or write to another family or table`,
+    );
+    this.family = family;
+  }
+}

@@ -1,0 +1,84 @@
+import * as z from 'zod';
+import { choice, declare, optional, requiredDuration, ruled } from '../option.ts';
+
+/** What a sink may create: tables that are missing, and families that a table lacks. */
+
+/** A rule as it is written, its durations in milliseconds. */
+export type WrittenGcRule =
+  { maxVersions: number } | { maxAge: number } | { union: WrittenGcRule[] } | { intersection: WrittenGcRule[] };
+
+const FAMILY_NAME = /^[-_.a-zA-Z0-9]{1,64}$/;
+const MAX_INT32 = 2 ** 31 - 1;
+
+const versionsRule = ruled('must be a whole number, from 1 to 2,147,483,647');
+
+function ruleList(about: string) {
+  const rule = ruled('must be a list of at least 2 rules');
+  const schema = z.array(
+    z.lazy((): z.ZodType<WrittenGcRule> => gcRule),
+    rule,
+  );
+  return declare(schema.min(2, rule), about, { type: 'list', bounds: 'at least 2 rules', isRequired: true });
+}
+
+/** One of four forms. Whether the service takes a rule (its size, its depth) is not checked here. */
+const gcRule = z.union(
+  [
+    z.strictObject({
+      maxVersions: declare(
+        z.int(versionsRule).min(1, versionsRule).max(MAX_INT32, versionsRule),
+        'Collects all but this many newest cells of a column.',
+        { type: 'number', bounds: 'from 1 to 2,147,483,647', isRequired: true },
+      ),
+    }),
+    z.strictObject({
+      maxAge: requiredDuration('Collects cells whose timestamp is older than this.', { example: '30d', min: '1ms' }),
+    }),
+    z.strictObject({ union: ruleList('Collects what any of these rules collects.') }),
+    z.strictObject({ intersection: ruleList('Collects what all of these rules collect.') }),
+  ],
+  ruled('must be a section with one of maxVersions, maxAge, union, intersection'),
+);
+
+const familySection = z.strictObject({
+  type: choice(
+    'What the cells of the family hold: bytes, or an aggregate of int64 inputs. An aggregate family makes the sink check the types of existing families before its first write to a table.',
+    ['raw', 'int64-sum', 'int64-min', 'int64-max', 'int64-hll'],
+    'raw',
+  ),
+  gcRule: declare(
+    optional(gcRule),
+    'What garbage collection deletes of the family; without it nothing, so that a delivery that adds a cell version adds it for ever. The rule of a family that exists is neither compared nor changed.',
+    { type: 'section', bounds: 'one of maxVersions, maxAge, union, intersection' },
+  ),
+});
+
+const familyRule = ruled('must be a section with at least one family, by name');
+const nameRule = ruled('a family is named by 1 to 64 letters, digits, "-", "_" and "."');
+
+const tableCreateSection = z.strictObject({
+  families: declare(
+    z
+      .record(z.string(nameRule).regex(FAMILY_NAME, nameRule), familySection, familyRule)
+      .refine((families) => Object.keys(families).length > 0, familyRule),
+    'The families that every table of the pipeline must have, by name.',
+    {
+      type: 'section',
+      bounds: 'at least one family; 1 to 64 letters, digits, "-", "_" and "." each',
+      isRequired: true,
+    },
+  ),
+});
+
+export const creationOptions = {
+  createDisposition: choice(
+    'Whether a missing table, or a family that a table lacks, is created: create-if-needed creates what tableCreateOptions declares when a write is answered NOT_FOUND, and writes again. It changes and deletes nothing that exists, and creates no instance. It needs the permissions bigtable.tables.create, get and update.',
+    ['create-never', 'create-if-needed'],
+    'create-never',
+  ),
+  tableCreateOptions: declare(
+    optional(tableCreateSection),
+    'What is created. Needed by the createDisposition create-if-needed and refused beside create-never.',
+    { type: 'section' },
+  ),
+};
