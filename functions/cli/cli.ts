@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConnectorError } from '../../shared/base/errors.ts';
 import { EXIT, type ExitCode } from './errors.ts';
+import { addMap } from './map.ts';
 import type { CliContext } from './ports.ts';
 import { addPublish } from './publish.ts';
 import { addReplayDlq } from './replay-dlq.ts';
@@ -13,7 +14,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     code = ended;
   };
   const program = new Command('connector')
-    .description('Checks, feeds and repairs the pipelines of a connector.yaml.')
+    .description('Checks, tries, feeds and repairs the pipelines of a connector.yaml.')
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()
     .configureOutput({
@@ -24,7 +25,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
         context.terminal.note(text.trimEnd());
       },
     });
-  for (const add of [addValidate, addPublish, addReplayDlq]) add(program, context, done);
+  for (const add of [addValidate, addMap, addPublish, addReplayDlq]) add(program, context, done);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
     await program.parseAsync(argv, { from: 'user' });

@@ -14,16 +14,22 @@ export function noteWarnings({ terminal }: CliContext, warnings: readonly string
   for (const warning of warnings) terminal.note(`warning: ${warning}`);
 }
 
+export interface NamedPipeline {
+  readonly pipeline: ResolvedPipeline;
+  /** Absolute path of the directory that relative paths of the pipeline belong to. */
+  readonly baseDirectory: string;
+}
+
 /** @throws {CommandError} that lists the pipelines there are. */
 export async function readPipeline(
   context: CliContext,
   name: string,
   file: string | undefined,
-): Promise<ResolvedPipeline> {
-  const { config, source, warnings } = await readConfiguration(context, file);
+): Promise<NamedPipeline> {
+  const { config, source, warnings, baseDirectory } = await readConfiguration(context, file);
   noteWarnings(context, warnings);
   const pipeline = pipelineNamed(config, name);
-  if (pipeline) return pipeline;
+  if (pipeline) return { pipeline, baseDirectory };
   const known = Object.keys(config.pipelines).join(', ');
   throw new CommandError(`${source} has no pipeline ${JSON.stringify(name)} (there is: ${known})`);
 }

@@ -77,7 +77,7 @@ export async function publish(
   files: readonly string[],
   options: PublishOptions,
 ): Promise<ExitCode> {
-  const pipeline = await readPipeline(context, name, options.config);
+  const { pipeline } = await readPipeline(context, name, options.config);
   const packing = packOptions(pipeline, options);
   noteOrdering(context, pipeline, options);
   const topic = fullName(context, pipeline.source.topic, 'topics');

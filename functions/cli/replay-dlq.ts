@@ -48,7 +48,7 @@ publish it to the topic of a pipeline with serializer entry and framing single. 
 
 /** Options → pulled letters → shown or published → account. */
 export async function replayDlq(context: CliContext, name: string, options: ReplayOptions): Promise<ExitCode> {
-  const pipeline = await readPipeline(context, name, options.config);
+  const { pipeline } = await readPipeline(context, name, options.config);
   const plan = planReplay(context, name, pipeline, options);
   const puller = await context.pubsub.puller(plan.subscription);
   try {

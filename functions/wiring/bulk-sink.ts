@@ -170,7 +170,7 @@ async function serializerOf(
       return loadModuleSerializer(serializer.module, baseDirectory, serializer.options);
     case 'mapping': {
       // Loaded where it is used: the decoders of Avro and Protobuf are not for every cold start.
-      const { loadMappingSerializer } = await import('../../shared/mapping/preparing-mapping.ts');
+      const { loadMappingSerializer } = await import('../../shared/mapping/mapping-serializer.ts');
       return loadMappingSerializer(serializer.mapping);
     }
     default:

@@ -1,5 +1,8 @@
-/** What a mapping knows besides the record. */
+/** What a serializer or a mapping may know beside the record. */
 export interface SerializerContext {
-  /** When the topic took the message, in microseconds; the same on every redelivery. */
+  /**
+   * The message's publish time floored to milliseconds, in microseconds: the cell timestamp to take when the record
+   * carries none. It is the same at every redelivery, so a replay overwrites instead of adding a version.
+   */
   readonly publishTimeMicros: bigint;
 }

@@ -6,13 +6,14 @@ import type { Mutation } from '../model/mutation.ts';
 import type { InputRecord } from '../model/record.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
 import type { MappedWrite } from './modes/write.ts';
+import { contextOf } from './serializer.ts';
 
 /** Lines of one write that are shown; a record may become 100,000 mutations. */
 const MAX_LINES = 200;
 
 /**
  * What a mapping makes of a sample record, in words for a person at a terminal: the table, the row key, every mutation,
- * or why the record is refused. Shows row data, so it is for that person alone and no log.
+ * or why the record is refused, or waits until the configuration is mended. Shows row data, so it is for that person alone and no log.
  */
 export interface MappingPreview {
   readonly outcome: 'write' | 'skipped' | 'refused';
@@ -22,13 +23,14 @@ export interface MappingPreview {
 /** Runs a compiled mapping on a sample. Pure; touches no network. */
 export function previewRecord(mapping: CompiledMapping, record: InputRecord): MappingPreview {
   try {
-    const prepared = mapping.prepare(record, { publishTimeMicros: record.message.publishTimeMicros });
+    const prepared = mapping.prepare(record, contextOf(record));
     if (!prepared) return { outcome: 'skipped', lines: ['skipped: acknowledged, and nothing is written'] };
     const table = prepared.table === undefined ? [] : [`table    ${prepared.table}`];
     return { outcome: 'write', lines: [...table, ...shortened(writeLines(prepared.write()))] };
   } catch (error) {
-    if (!(error instanceof RecordError) && !(error instanceof RedeliverError)) throw error;
-    return { outcome: 'refused', lines: [`refused  ${error.message}`] };
+    if (error instanceof RecordError) return { outcome: 'refused', lines: [`refused  ${error.message}`] };
+    if (!(error instanceof RedeliverError)) throw error;
+    return { outcome: 'refused', lines: [`waits    ${error.message}`] };
   }
 }
 

@@ -1,15 +1,9 @@
 import type { RowEntry } from '../model/mutation.ts';
 import type { InputRecord } from '../model/record.ts';
 import type { TableName } from '../model/table-name.ts';
+import type { SerializerContext } from './context.ts';
 
-/** What a serializer may know beside the record. */
-export interface SerializerContext {
-  /**
-   * The message's publish time floored to milliseconds, in microseconds: the cell timestamp to take when the record
-   * carries none. It is the same at every redelivery, so a replay overwrites instead of adding a version.
-   */
-  readonly publishTimeMicros: bigint;
-}
+export type { SerializerContext } from './context.ts';
 
 /**
  * Turns a record into the entry of its row. Called once per record and delivery, and possibly for several records at

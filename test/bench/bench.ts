@@ -3,12 +3,13 @@ import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BULK_CASES } from './bulk/cases.ts';
+import { flatJsonCase } from './mapping/case.ts';
 import type { BenchCase, CaseReport } from './support/case.ts';
 import { renderCase } from './support/report.ts';
 
-const USAGE = 'usage: npm run bench -- bulk [--quick] [--runs N] [--only name]';
+const USAGE = 'usage: npm run bench -- bulk|mapping [--quick] [--runs N] [--only name]';
 
-const SUITES: Readonly<Record<string, readonly BenchCase[]>> = { bulk: BULK_CASES };
+const SUITES: Readonly<Record<string, readonly BenchCase[]>> = { bulk: BULK_CASES, mapping: [flatJsonCase] };
 
 /** `npm run bench`: measures, prints, and exits 1 where a full run misses a target. See README.md beside this file. */
 const { positionals, values } = parseArgs({
@@ -19,7 +20,8 @@ const suite = SUITES[positionals[0] ?? ''];
 const cases = suite?.filter(({ name }) => values.only === undefined || name === values.only) ?? [];
 const runs = values.runs === undefined ? undefined : Number(values.runs);
 if (!suite || cases.length === 0 || positionals.length !== 1 || !(runs === undefined || runs >= 1)) {
-  console.error(`${USAGE}\n  names: ${BULK_CASES.map(({ name }) => name).join(', ')}`);
+  const names = Object.entries(SUITES).map(([name, all]) => `${name}: ${all.map((each) => each.name).join(', ')}`);
+  console.error([USAGE, ...names].join('\n  '));
   process.exit(1);
 }
 

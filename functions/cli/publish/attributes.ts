@@ -16,15 +16,21 @@ export function nameAndValue(text: string, option: string): readonly [name: stri
  * Reads `--attribute name=value`, given any number of times, and checks what Pub/Sub would refuse: one wrong attribute
  * would make every message fail.
  *
+ * @param from `publisher`: names that Pub/Sub keeps for itself are refused. `pubsub`: the message stands for one that
+ * arrived, which has them.
  * @throws {CommandError} naming the attribute and the limit.
  */
-export function parseAttributes(texts: readonly string[]): Readonly<Record<string, string>> {
+export function parseAttributes(
+  texts: readonly string[],
+  from: 'publisher' | 'pubsub' = 'publisher',
+): Readonly<Record<string, string>> {
   const attributes = new Map<string, string>();
   for (const text of texts) {
     const [name, value] = nameAndValue(text, '--attribute');
     const refuse = (rule: string): CommandError => new CommandError(`--attribute ${JSON.stringify(name)}: ${rule}`);
     if (attributes.has(name)) throw refuse('is given twice');
-    if (name.startsWith('goog')) throw refuse('must not start with "goog", which Pub/Sub keeps for itself');
+    if (from === 'publisher' && name.startsWith('goog'))
+      throw refuse('must not start with "goog", which Pub/Sub keeps for itself');
     if (Buffer.byteLength(name) > MAX_KEY_BYTES) throw refuse(`must have a name of at most ${MAX_KEY_BYTES} bytes`);
     if (Buffer.byteLength(value) > MAX_VALUE_BYTES)
       throw refuse(`must have a value of at most ${MAX_VALUE_BYTES} bytes`);

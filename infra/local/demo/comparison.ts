@@ -1,4 +1,4 @@
-import type { ExpectedRow } from './expectation.ts';
+import type { ExpectedRow } from './forms/form.ts';
 
 export interface TableDifference {
   readonly rowsExpected: number;

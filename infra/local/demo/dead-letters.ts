@@ -1,6 +1,6 @@
 import type { Message, PubSub } from '@google-cloud/pubsub';
 import { sleep, systemClock } from '../../../shared/base/clock.ts';
-import type { Fate } from './plan.ts';
+import type { Fate } from './fates.ts';
 import type { Published } from './publish.ts';
 
 /** What one dead letter says of itself, and what the publisher knows of the record in it. */

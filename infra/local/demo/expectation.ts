@@ -1,9 +1,11 @@
-import type { Flight } from './flights.ts';
-import { BROKEN_FATES, departureMicros, rowKeyOf, type BrokenFate, type Fate, type PlannedMessage } from './plan.ts';
+import { BROKEN_FATES, type BrokenFate, type Fate } from './fates.ts';
+import { codedForm } from './forms/coded.ts';
+import type { ExpectedRow, FlightForm } from './forms/form.ts';
+import type { PlannedMessage } from './plan.ts';
 
 /**
  * What must have happened when the demo is over, computed from the plan alone: nothing here knows the serializer or
- * asks the connector, so a fault of either cannot hide in it.
+ * the mapping, or asks the connector, so a fault of either cannot hide in it.
  */
 export interface Expectation {
   /** Messages and records published, copies counted. */
@@ -21,10 +23,8 @@ export interface Expectation {
   readonly heldRows: ReadonlySet<string>;
 }
 
-/** `family:qualifier@timestampMicros` → value in hexadecimal: one version of one cell. */
-export type ExpectedRow = ReadonlyMap<string, string>;
-
-export function expectedOutcome(plan: readonly PlannedMessage[]): Expectation {
+/** A flight that is published twice gives the same cells twice: the second write replaces the first. */
+export function expectedOutcome(plan: readonly PlannedMessage[], form: FlightForm = codedForm): Expectation {
   const counts = new Map<Fate, number>();
   const rows = new Map<string, ExpectedRow>();
   const heldRows = new Set<string>();
@@ -35,9 +35,10 @@ export function expectedOutcome(plan: readonly PlannedMessage[]): Expectation {
     records += copies * planned.length;
     for (const { fate, flight } of planned) {
       counts.set(fate, (counts.get(fate) ?? 0) + copies);
-      const family = fate === 'good' ? 'flight' : fate === 'unknown-family' ? 'review' : undefined;
-      if (family !== undefined) rows.set(rowKeyOf(flight), expectedRow(flight, family));
-      if (fate === 'unknown-family') heldRows.add(rowKeyOf(flight));
+      if (fate !== 'good' && fate !== 'unknown-family') continue;
+      const rowKey = form.rowKeyOf(flight);
+      rows.set(rowKey, form.cellsOf(flight, fate));
+      if (fate === 'unknown-family') heldRows.add(rowKey);
     }
   }
   const count = (fate: Fate): number => counts.get(fate) ?? 0;
@@ -52,17 +53,3 @@ export function expectedOutcome(plan: readonly PlannedMessage[]): Expectation {
     heldRows,
   };
 }
-
-/** A flight that is published twice gives the same cells twice: the second write replaces the first. */
-function expectedRow(flight: Flight, family: string): ExpectedRow {
-  const at = departureMicros(flight).toString();
-  const summary = `${flight.distance} miles, ${flight.delay} minutes late`;
-  return new Map([
-    [`${family}:delay@${at}`, bigEndianHex(flight.delay)],
-    [`${family}:distance@${at}`, bigEndianHex(flight.distance)],
-    [`${family}:summary@${at}`, Buffer.from(summary).toString('hex')],
-  ]);
-}
-
-/** Two's complement of 64 bits, most significant byte first. */
-const bigEndianHex = (value: number): string => BigInt.asUintN(64, BigInt(value)).toString(16).padStart(16, '0');

@@ -1,7 +1,8 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { failureText, LocalCloudError } from '../local-error.ts';
+import { DEMO_PIPELINE_NAMES } from './demo-pipelines.ts';
 import { FLIGHTS } from './flights.ts';
 import { runDemo, type DemoOptions } from './run.ts';
 
@@ -22,9 +23,17 @@ const program = new Command('npm run demo --')
   .description(
     'Publishes real flights through Pub/Sub and a real function into Bigtable, all on this machine, and checks the result.',
   )
+  .addOption(
+    new Option(
+      '--pipeline <name>',
+      'flights: rows are made by a serializer, in TypeScript; mapped: by a mapping, in YAML alone',
+    )
+      .choices(DEMO_PIPELINE_NAMES)
+      .default('flights'),
+  )
   .option('--flights <count>', 'how many flights take part', flightCount, DEFAULT_FLIGHTS)
   .option('--source <folder>', 'run the function of this folder, a bundle, instead of that of this repository')
-  .action(async (options: Pick<DemoOptions, 'flights' | 'source'>) => {
+  .action(async (options: Pick<DemoOptions, 'pipeline' | 'flights' | 'source'>) => {
     const limit = new AbortController();
     systemClock.after(LIMIT_MILLIS, () => {
       limit.abort(new LocalCloudError(`${LIMIT_MILLIS / 1000} s are over; the last line above says what was missing`));

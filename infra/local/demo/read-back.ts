@@ -1,7 +1,7 @@
 import type { Row, Table } from '@google-cloud/bigtable';
 import { storedCells, storedKey } from '../official-rows.ts';
 import { TableComparison, type TableDifference } from './comparison.ts';
-import type { ExpectedRow } from './expectation.ts';
+import type { ExpectedRow } from './forms/form.ts';
 
 /** Reads the whole table with the official client and compares every version of every cell. */
 export async function compareTable(table: Table, expected: ReadonlyMap<string, ExpectedRow>): Promise<TableDifference> {

@@ -26,7 +26,7 @@ export function introduce({ cloud, pipeline }: Stage, plan: readonly PlannedMess
       ],
     ),
     `${count(expected.records)} records in ${count(expected.messages)} messages, ${count(twice)} of them published twice.`,
-    `Among them: ${count(skipped)} that the serializer skips, ${held} whose column family is not there yet, and broken ones:`,
+    `Among them: ${count(skipped)} that the pipeline skips, ${held} whose column family is not there yet, and broken ones:`,
     ...Object.entries(deadLettered).map(([fate, broken]) => `  ${fate}: ${count(broken)}`),
     '',
   ].join('\n');

@@ -1,9 +1,11 @@
 import { sleep, systemClock } from '../../../shared/base/clock.ts';
 import { DeadLetterReader } from './dead-letters.ts';
+import { DEMO_PIPELINES, type DemoPipelineName } from './demo-pipelines.ts';
 import { expectedOutcome, type Expectation } from './expectation.ts';
 import { loadFlights } from './flights.ts';
+import type { FlightForm } from './forms/form.ts';
 import { LatencyProbe, type Latency } from './latency-probe.ts';
-import { planMessages, rowKeyOf, type PlannedMessage } from './plan.ts';
+import { planMessages, type PlannedMessage } from './plan.ts';
 import { showProgress } from './progress.ts';
 import { publish, type Published } from './publish.ts';
 import { compareTable, countRows } from './read-back.ts';
@@ -12,6 +14,7 @@ import { openStage, type Stage } from './stage.ts';
 import { judge, type Observed } from './verdict.ts';
 
 export interface DemoOptions {
+  readonly pipeline: DemoPipelineName;
   /** How many flights take part, from the start of the data set. */
   readonly flights: number;
   /** Where the function comes from. Default: this repository; else the folder of a bundle. */
@@ -28,10 +31,11 @@ const STEADY_PER_SECOND = 200;
  * The demo: publishes flights in a burst and then at a steady pace, lets the connector write them, reads what it put
  * aside, repairs what it waits for, and holds the table against what must be in it. True when everything is as it must be.
  */
-export async function runDemo({ flights, source, out, signal }: DemoOptions): Promise<boolean> {
-  const plan = planMessages(await loadFlights(flights));
-  const expected = expectedOutcome(plan);
-  await using stage = await openStage({ timeScale: TIME_SCALE, source });
+export async function runDemo({ pipeline, flights, source, out, signal }: DemoOptions): Promise<boolean> {
+  const { form } = DEMO_PIPELINES[pipeline];
+  const plan = planMessages(await loadFlights(flights), form);
+  const expected = expectedOutcome(plan, form);
+  await using stage = await openStage({ pipeline, timeScale: TIME_SCALE, source });
   out.write(introduce(stage, plan, expected));
   const published: Published = new Map();
   const progress = showProgress(out, () => describeProgress(stage, published, expected));
@@ -39,7 +43,7 @@ export async function runDemo({ flights, source, out, signal }: DemoOptions): Pr
   try {
     const [burst, steady] = splitPlan(plan);
     const burstMillis = await publishBurst(stage, burst, published, expected.held, signal);
-    const latency = await publishSteadily(stage, steady, published, signal);
+    const latency = await publishSteadily(stage, form, steady, published, signal);
     await untilOnlyHeldRemain(stage, expected, signal);
     await deadLetters.until(sum(Object.values(expected.deadLettered)), signal);
 
@@ -95,6 +99,7 @@ async function publishBurst(
 /** Publishes one record a message at 200 a second and samples how long a row takes to be readable. */
 async function publishSteadily(
   stage: Stage,
+  { rowKeyOf }: FlightForm,
   steady: readonly PlannedMessage[],
   published: Published,
   signal: AbortSignal,

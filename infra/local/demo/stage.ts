@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { Bigtable, type Table } from '@google-cloud/bigtable';
 import { PubSub, type Topic } from '@google-cloud/pubsub';
 import { sleep, systemClock } from '../../../shared/base/clock.ts';
@@ -7,9 +6,12 @@ import { startLocalCloud, type LocalCloud } from '../cloud.ts';
 import { startLocalConnector, type RunningPipeline } from '../connector.ts';
 import type { SubscriptionCounters } from '../pubsub/live-subscription.ts';
 import { ensureTables } from '../table-resources.ts';
+import { DEMO_PIPELINES, type DemoPipelineName } from './demo-pipelines.ts';
 import { FunctionMetrics } from './function-metrics.ts';
 
 export interface StageOptions {
+  /** Default: `flights`, the one with a serializer of its own. */
+  readonly pipeline?: DemoPipelineName | undefined;
   /** Divides the waiting times of Pub/Sub: with 10, a refused message comes back after 1 s at the earliest. */
   readonly timeScale: number;
   /** Pushes under way at once. Default: that of the embedded Pub/Sub. */
@@ -38,10 +40,15 @@ export interface Stage extends AsyncDisposable {
 
 const POLL_MILLIS = 20;
 
-const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-
 /** Always the embedded servers, whatever the environment names: the demo counts on what they count. */
-export async function openStage({ timeScale, pushConcurrency, source, onLine }: StageOptions): Promise<Stage> {
+export async function openStage({
+  pipeline: name = 'flights',
+  timeScale,
+  pushConcurrency,
+  source,
+  onLine,
+}: StageOptions): Promise<Stage> {
+  const { configFile, tablesFile } = DEMO_PIPELINES[name];
   await using opened = new AsyncDisposableStack();
   const cloud = await startLocalCloud({
     mode: 'embedded',
@@ -53,8 +60,8 @@ export async function openStage({ timeScale, pushConcurrency, source, onLine }: 
   const metrics = new FunctionMetrics();
   const connector = await startLocalConnector({
     cloud,
-    configFile: file('connector.yaml'),
-    tablesFile: file('tables.yaml'),
+    configFile,
+    tablesFile,
     ...(source !== undefined && { source }),
     onLine: (_pipeline, line) => {
       metrics.add(line);

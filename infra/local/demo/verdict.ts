@@ -1,7 +1,7 @@
 import type { TableDifference } from './comparison.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Expectation } from './expectation.ts';
-import { BROKEN_FATES } from './plan.ts';
+import { BROKEN_FATES } from './fates.ts';
 
 /** What happened, from every side that can see some of it. */
 export interface Observed {

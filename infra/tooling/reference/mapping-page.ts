@@ -3,7 +3,7 @@ import { code, table } from './markdown.ts';
 
 /** What of JSON Schema the declarations of a mapping make use of. */
 interface Schema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly description?: string;
@@ -66,7 +66,9 @@ function typeOf(schema: Schema): string {
     if (form.items) return 'list';
     if (form.properties) return 'section';
     if (form.additionalProperties) return 'map';
-    return form.type === 'string' ? 'text' : (form.type ?? 'any');
+    return [form.type ?? 'any'].flat().map(typeWord).join(' or ');
   });
   return [...new Set(names)].join(' or ');
 }
+
+const typeWord = (type: string): string => (type === 'string' ? 'text' : type);

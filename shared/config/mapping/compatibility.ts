@@ -69,7 +69,11 @@ export function pipelineProblems({
   const { write } = mapping;
   const { mode } = write;
   const modePath = memberPath(path, 'mapping', 'writeMode');
-  if (!MODES[kind](mode)) report.add(modePath, `must be a mode of ${kind} (${modesOf(kind).join(', ')})`, mode);
+  if (!MODES[kind](mode)) {
+    // What else would not fit follows from this, and may fit once it is mended.
+    report.add(modePath, `must be a mode of ${kind} (${modesOf(kind).join(', ')})`, mode);
+    return report.problems;
+  }
   const refused = new Set([...REFUSED[mode], ...(kind === 'staged-sink' ? STAGED_REFUSED : [])]);
   for (const name of refused) {
     const names = name.split('.');

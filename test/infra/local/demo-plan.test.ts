@@ -2,17 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TableComparison } from '../../../infra/local/demo/comparison.ts';
 import { expectedOutcome } from '../../../infra/local/demo/expectation.ts';
+import { fateOf, type Fate } from '../../../infra/local/demo/fates.ts';
 import serializeFlight from '../../../infra/local/demo/flight-serializer.ts';
 import { loadFlights, type Flight } from '../../../infra/local/demo/flights.ts';
-import {
-  departureMicros,
-  fateOf,
-  messageData,
-  planMessages,
-  rowKeyOf,
-  type Fate,
-  type PlannedRecord,
-} from '../../../infra/local/demo/plan.ts';
+import { codedForm } from '../../../infra/local/demo/forms/coded.ts';
+import { departureMicros } from '../../../infra/local/demo/forms/form.ts';
+import { messageData, planMessages, type PlannedRecord } from '../../../infra/local/demo/plan.ts';
+
+const { rowKeyOf } = codedForm;
 
 const flight = (number: number, more: Partial<Flight> = {}): Flight => ({
   number,

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { DeadLetter } from '../../../infra/local/demo/dead-letters.ts';
 import { expectedOutcome } from '../../../infra/local/demo/expectation.ts';
+import { BROKEN_FATES } from '../../../infra/local/demo/fates.ts';
 import { FunctionMetrics } from '../../../infra/local/demo/function-metrics.ts';
 import type { Flight } from '../../../infra/local/demo/flights.ts';
-import { BROKEN_FATES, planMessages } from '../../../infra/local/demo/plan.ts';
+import { planMessages } from '../../../infra/local/demo/plan.ts';
 import { countReasons, judge, type Observed } from '../../../infra/local/demo/verdict.ts';
 
 const flights = Array.from({ length: 1200 }, (_, number): Flight => ({

@@ -250,7 +250,7 @@ describe('mapping', () => {
     ],
     [
       { ...mapped, mapping: { ...mapping, writeMode: 'increment' } },
-      'mapping.writeMode: must be one of upsert, keep-latest, aggregate in a bulk sink: the other modes are single-row requests, got "increment"',
+      'mapping.writeMode: must be a mode of bulk-sink (upsert, keep-latest, aggregate), got "increment"',
     ],
   ])('is refused where it cannot be right', (options, line) => {
     expect(linesOf(options)).toEqual([line]);

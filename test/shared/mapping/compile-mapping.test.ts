@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
-import { createMappingSerializer } from '../../../shared/mapping/mapping-serializer.ts';
 import type { InputRecord } from '../../../shared/model/record.ts';
-import { compiled, mapRecord, resolved } from './mappings.ts';
+import { compiled, mapRecord } from './mappings.ts';
 import { jsonRecord, PUBLISH_TIME_MICROS, recordOf } from './records.ts';
 
 const base = { rowKey: '${id}', families: { f: { columns: { s: { type: 'string', onMissing: 'null' } } } } };
@@ -170,20 +169,6 @@ describe('a destination per record', () => {
     expect(prepared?.table).toBe('orders-us');
     expect(prepared?.write().kind).toBe('entry');
     expect(reads).toBe(1);
-  });
-
-  test('a serializer resolves, serializes and skips', async () => {
-    const skipWhen = [{ field: 'id', equals: 0 }];
-    const { resolve, serialize } = await createMappingSerializer(resolved({ ...listed, skipWhen }));
-    const record = recordOf({ id: 1, region: 'us', s: 'x' });
-    expect(resolve?.(record)).toEqual({ table: 'orders-us' });
-    expect(serialize(record, context)?.rowKey.toString()).toBe('1');
-    expect(resolve?.(recordOf({ id: 0 }))).toBeUndefined();
-    expect(serialize(recordOf({ id: 0 }), context)).toBeNull();
-  });
-
-  test('there is no resolve without a destination', async () => {
-    expect((await createMappingSerializer(resolved(base))).resolve).toBeUndefined();
   });
 });
 

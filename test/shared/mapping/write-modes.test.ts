@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../shared/base/errors.ts';
-import { createMappingSerializer } from '../../../shared/mapping/mapping-serializer.ts';
 import type { MappedWrite } from '../../../shared/mapping/modes/write.ts';
 import type { AggregateValue, Mutation } from '../../../shared/model/mutation.ts';
-import { mapRecord, resolved } from './mappings.ts';
+import { mapRecord } from './mappings.ts';
 import { PUBLISH_TIME_MICROS, recordOf } from './records.ts';
 
 /** The publish time of the samples, floored to the millisecond. */
@@ -326,11 +325,4 @@ describe('conditional', () => {
     ['a time that is no count', { ...fields, ts: 'secret' }, 'ts: must be a count of micros since the epoch'],
     ['a time finer than a microsecond', { ...fields, ts: 0.5 }, 'ts: must not be finer than a microsecond'],
   ]);
-});
-
-test('a serializer of entries refuses a mode that sends requests', async () => {
-  const mapping = resolved({ rowKey: '${key}', writeMode: 'increment', families: { f: { columns: { a: 'int64' } } } });
-  await expect(createMappingSerializer(mapping)).rejects.toThrow(
-    'mapping: the mode increment sends single-row requests',
-  );
 });

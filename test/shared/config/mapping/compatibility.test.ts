@@ -86,6 +86,10 @@ describe('options that a mode has no use for are refused, even at their default'
   });
 });
 
+test('a mode of another kind is the only problem: the options may fit once it is mended', () => {
+  expect(paths(problems('bulk-sink', 'increment', batch))).toEqual(['mapping.writeMode']);
+});
+
 describe('a staged pipeline protects its markers', () => {
   const operation = { field: 'op', values: { d: 'delete-row' } };
 

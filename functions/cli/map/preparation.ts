@@ -1,0 +1,58 @@
+import { RecordError, RedeliverError, toError } from '../../../shared/base/errors.ts';
+import { routeRecord } from '../../../shared/bulk/route.ts';
+import type { ResolvedPipeline } from '../../../shared/config/resolved.ts';
+import { compileMapping, type CompiledMapping } from '../../../shared/mapping/compile-mapping.ts';
+import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
+import { loadModuleSerializer } from '../../../shared/mapping/module-serializer.ts';
+import { entryWrite } from '../../../shared/mapping/modes/write.ts';
+import { prepareRecord, type Serializer } from '../../../shared/mapping/serializer.ts';
+import { formatTableName, type TableName } from '../../../shared/model/table-name.ts';
+
+/** What makes writes of records, whatever kind of serializer a pipeline has, with the full name of the table. */
+export type Preparation = CompiledMapping;
+
+/**
+ * Loads what the pipeline turns records into entries with, and routes them as its sink does.
+ *
+ * @param baseDirectory what a module's path is relative to.
+ * @throws {ConfigError} where a module does not load.
+ */
+export async function loadPreparation(pipeline: ResolvedPipeline, baseDirectory: string): Promise<Preparation> {
+  const { serializer, destination } = pipeline;
+  const routed = (record: Parameters<typeof routeRecord>[0], named: TableName | string | undefined): string =>
+    formatTableName(routeRecord(record, destination, named));
+  if (serializer.kind === 'mapping') {
+    const { prepare } = await compileMapping(serializer.mapping);
+    return {
+      prepare(record, context) {
+        const prepared = prepare(record, context);
+        return prepared && { table: routed(record, prepared.table), write: prepared.write };
+      },
+    };
+  }
+  const code: Serializer =
+    serializer.kind === 'entry'
+      ? entrySerializer
+      : await loadModuleSerializer(serializer.module, baseDirectory, serializer.options);
+  return {
+    prepare: (record) =>
+      refusing(() => {
+        const prepared = prepareRecord(code, record);
+        if (!prepared) return null;
+        const table = routed(record, prepared.table);
+        const entry = prepared.serialize();
+        return entry && { table, write: () => entryWrite(entry.rowKey, entry.mutations) };
+      }),
+  };
+}
+
+/** Whatever a user's serializer throws refuses the record, as it does in the sink. */
+function refusing<Result>(run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof RecordError || error instanceof RedeliverError) throw error;
+    const { name, message } = toError(error);
+    throw new RecordError(`the serializer threw ${name}: ${message}`, { cause: error });
+  }
+}
