@@ -90,7 +90,7 @@ describe('a record’s table by the serializer', () => {
     const lines = ['{"key":"a"}', '{"key":"b","table":"x/y"}', '{"key":"c"}', 'not a line'];
     const { status, text } = await sink.push({ data: lines.join('\n') });
     expect(status).toBe(500);
-    expect(text).toContain("the serializer must name project.instance.table");
+    expect(text).toContain('the serializer must name project.instance.table');
     expect(await keys(sink, 't')).toEqual(['a', 'c']);
     expect(await sink.letters()).toEqual([]);
   });
