@@ -32,7 +32,10 @@ export class Settlement {
 
   /** Takes an admitted entry in; `resolve` is called with its outcome. */
   expect(entry: RowEntry, bytes: number, signal: AbortSignal, resolve: (outcome: WriteOutcome) => void): WaitingEntry {
-    return new WaitingEntry(entry, bytes, this.#waitingFor(signal), resolve);
+    const waiting = new WaitingEntry(entry, bytes, this.#waitingFor(signal), resolve);
+    // Admitted and aborted in one turn: the event is over, and nobody else would ever end this wait.
+    if (signal.aborted) this.#abandon(waiting, toError(signal.reason));
+    return waiting;
   }
 
   /**
