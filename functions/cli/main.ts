@@ -24,6 +24,12 @@ function cannotConnect(error: unknown): never {
   );
 }
 
+// `| head` closes the pipe when it has enough: that is no error of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
 // An emulator takes no credentials, so nothing needs to look for the metadata server, which takes two seconds.
 if (process.env.PUBSUB_EMULATOR_HOST !== undefined) process.env.METADATA_SERVER_DETECTION ??= 'none';
 

@@ -56,5 +56,6 @@ function deadLetterSubscription(topic: string): PipelineSubscription {
     subscription: `${topic.replace('/topics/', '/subscriptions/')}-reader`,
     isOrdered: false,
     ackDeadlineSeconds: DEAD_LETTER_ACK_DEADLINE_SECONDS,
+    isGivenBackAtOnce: true,
   };
 }

@@ -14,6 +14,8 @@ export interface PipelineSubscription {
   /** Messages of one ordering key one after another. */
   readonly isOrdered: boolean;
   readonly ackDeadlineSeconds: number;
+  /** What is given back is delivered again at once: people who look at dead letters do not wait for a backoff. */
+  readonly isGivenBackAtOnce?: boolean;
 }
 
 const DAY_SECONDS = 86_400n;
@@ -53,7 +55,9 @@ async function ensureSubscription(subscriber: SubscriberClient, wanted: Pipeline
       enableMessageOrdering: wanted.isOrdered,
       ackDeadlineSeconds: wanted.ackDeadlineSeconds,
       messageRetentionDuration: RETENTION,
-      retryPolicy: { minimumBackoff: MINIMUM_BACKOFF, maximumBackoff: MAXIMUM_BACKOFF },
+      retryPolicy: wanted.isGivenBackAtOnce
+        ? undefined
+        : { minimumBackoff: MINIMUM_BACKOFF, maximumBackoff: MAXIMUM_BACKOFF },
       // An empty policy is "never expires"; without one an idle subscription is deleted after 31 days.
       expirationPolicy: { ttl: undefined },
     }),

@@ -99,3 +99,12 @@ test('a configuration is validated without anything else', async () => {
   expect(code).toBe(0);
   expect(out).toMatch(/^PIPELINE .*\norders +bulk-sink +projects\/p\/topics\/orders/);
 });
+
+test('a pipe that is closed early, as head does, is no error', async () => {
+  const child = execFile(process.execPath, [MAIN, 'validate', '--help'], { cwd: folder });
+  child.stdout?.destroy();
+  const errors: string[] = [];
+  child.stderr?.on('data', (text: string) => errors.push(text));
+  const code = await new Promise((done) => child.once('exit', done));
+  expect([code, errors.join('')]).toEqual([0, '']);
+});

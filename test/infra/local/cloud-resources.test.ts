@@ -115,6 +115,7 @@ describe('what a configuration needs around it', () => {
           subscription: 'projects/q/subscriptions/dead-reader',
           isOrdered: false,
           ackDeadlineSeconds: 60,
+          isGivenBackAtOnce: true,
         },
         table: { project: 'p', instance: 'i', table: 'orders' },
         home: { project: 'p', instance: 'i' },
