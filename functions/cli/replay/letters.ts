@@ -9,6 +9,8 @@ export interface LetterFilter {
   readonly pipeline: string;
   /** Every pair must match exactly. */
   readonly where: readonly (readonly [name: string, value: string])[];
+  /** RFC 3339. A letter that was filed later is left: it may be one of this very replay, whose cause is not mended. */
+  readonly filedBefore: string;
 }
 
 /** @throws {CommandError} where a condition is not `name=value`. */
@@ -16,10 +18,11 @@ export const parseWhere = (texts: readonly string[]): LetterFilter['where'] =>
   texts.map((text) => nameAndValue(text, '--where'));
 
 /** A letter of this connector, of this pipeline, with these attributes. A topic may hold others too. */
-export function isWanted({ attributes }: PulledMessage, { pipeline, where }: LetterFilter): boolean {
+export function isWanted({ attributes }: PulledMessage, { pipeline, where, filedBefore }: LetterFilter): boolean {
   return (
     attributes['dlq-connector'] === 'bigtable' &&
     attributes['dlq-pipeline'] === pipeline &&
+    (attributes['dlq-timestamp'] ?? '') < filedBefore &&
     where.every(([name, value]) => Object.hasOwn(attributes, name) && attributes[name] === value)
   );
 }

@@ -56,7 +56,11 @@ export function planReplay(
   return {
     subscription: subscription === undefined ? reader : qualify(subscription, 'subscriptions', project),
     target,
-    filter: { pipeline: name, where: parseWhere(options.where ?? []) },
+    filter: {
+      pipeline: name,
+      where: parseWhere(options.where ?? []),
+      filedBefore: new Date(context.clock.now()).toISOString(),
+    },
     max: options.max,
     idleMillis: options.idle * 1_000,
     perSecond: options.rate,

@@ -94,7 +94,7 @@ export async function run(
     if (text === undefined) throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT', syscall: 'open' });
     return text;
   };
-  let now = 1_000_000;
+  let now = Date.UTC(2026, 0, 1);
   const code = await runCli(argv, {
     env: { CONNECTOR_CONFIG: given.config, ...given.env },
     terminal: {

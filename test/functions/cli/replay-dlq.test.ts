@@ -169,11 +169,12 @@ describe('refuses', () => {
 });
 
 test('only letters of this connector and pipeline are wanted', () => {
-  const filter = { pipeline: 'orders', where: [] };
+  const filter = { pipeline: 'orders', where: [], filedBefore: '2025-06-01T00:00:00.000Z' };
   expect(isWanted(letter('a'), filter)).toBe(true);
   expect(isWanted(letter('a', { 'dlq-connector': 'spanner' }), filter)).toBe(false);
   expect(isWanted({ ...letter('a'), attributes: {} }, filter)).toBe(false);
   expect(isWanted(letter('a'), { ...filter, where: [['toString', 'x']] })).toBe(false);
+  expect(isWanted(letter('a', { 'dlq-timestamp': '2025-07-01T00:00:00.000Z' }), filter)).toBe(false);
 });
 
 test('what describes the failure, and what Pub/Sub keeps for itself, is not published again', () => {
