@@ -2,7 +2,10 @@ import { MAX_HELD, type ReadOutcome } from './read.ts';
 
 /** Why a replay ended, and what it left out, for the last line of its report. */
 export function endingText({ ended, skipped }: ReadOutcome): string {
-  const left = skipped === 0 ? '' : `; ${skipped} left out (of other pipelines, not as asked for, or filed since the replay began)`;
+  const left =
+    skipped === 0
+      ? ''
+      : `; ${skipped} left out (of other pipelines, not as asked for, or filed since the replay began)`;
   switch (ended) {
     case 'empty':
       return left;
