@@ -44,9 +44,7 @@ test.each(configurations)('the configuration is right and warns of nothing: $nam
 });
 
 test.each(sessions)('the command prints what is shown: $name', async ({ code }) => {
-  const session = /^\$ echo '(?<record>.*)' \|\n {2}npm run --silent connector -- (?<command>.*)\n(?<shown>[^]*)$/.exec(
-    code,
-  );
+  const session = /^\$ echo '(?<record>.*)' \|\n {2}npm run -s connector -- (?<command>.*)\n(?<shown>[^]*)$/.exec(code);
   const { record = '', command = '', shown } = session?.groups ?? {};
   const { code: exitCode, out } = await run(command.split(' '), { config: configurations[0]!.code, stdin: record });
   expect(`${out}\n`).toBe(shown);
