@@ -15,6 +15,8 @@ for package in api iam/v1 rpc longrunning type; do
 done
 cp -r node_modules/@google-cloud/bigtable-api/build/protos/google/bigtable "$work/protos/google/"
 cp -r node_modules/@google-cloud/pubsub-api/build/protos/google/pubsub "$work/protos/google/"
+mkdir -p "$work/protos/google/firestore"
+cp -r node_modules/@google-cloud/firestore-api/build/protos/google/firestore/v1 "$work/protos/google/firestore/"
 
 options="opt: [forceLong=bigint, env=node, importSuffix=.ts, outputJsonMethods=false, outputPartialMethods=false,
   useExactTypes=false, enumsAsLiterals=true, unrecognizedEnum=false, oneof=unions-value, useOptionals=none, useDate=false,
@@ -43,8 +45,8 @@ admin=google.bigtable.admin.v2
 # Unknown fields of a schema are kept: a family whose type holds something that we do not know is of another type.
 # Before the data plane, which writes the files that both share without them.
 generate shared/proto "outputServices=none, unknownFields=true" \
-  "$admin.CreateTableRequest, $admin.GetTableRequest, $admin.ModifyColumnFamiliesRequest"
+  "$admin.CreateTableRequest, $admin.GetTableRequest, $admin.ModifyColumnFamiliesRequest, $admin.GetAppProfileRequest, $admin.AppProfile"
 generate shared/proto "outputServices=none" \
-  "$v2.MutateRowsRequest, $v2.MutateRowsResponse, $v2.FeatureFlags"
+  "$v2.MutateRowsRequest, $v2.MutateRowsResponse, $v2.FeatureFlags, $v2.CheckAndMutateRowRequest, $v2.CheckAndMutateRowResponse, $v2.ReadModifyWriteRowRequest, $v2.ReadModifyWriteRowResponse"
 generate infra/local/proto "outputServices=grpc-js" \
-  "$v2.Bigtable, $admin.BigtableTableAdmin, google.pubsub.v1.Publisher, google.pubsub.v1.Subscriber"
+  "$v2.Bigtable, $admin.BigtableTableAdmin, $admin.BigtableInstanceAdmin, google.pubsub.v1.Publisher, google.pubsub.v1.Subscriber, google.firestore.v1.Firestore"

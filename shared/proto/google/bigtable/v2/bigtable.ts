@@ -8,7 +8,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Duration } from "../../protobuf/duration.ts";
 import { Status } from "../../rpc/status.ts";
-import { Idempotency, Mutation } from "./data.ts";
+import { Idempotency, Mutation, ReadModifyWriteRule, Row, RowFilter } from "./data.ts";
 
 export const protobufPackage = "google.bigtable.v2";
 
@@ -40,6 +40,32 @@ export interface MutateRowsResponse_Entry {
 export interface RateLimitInfo {
   period: Duration | undefined;
   factor: number;
+}
+
+export interface CheckAndMutateRowRequest {
+  tableName: string;
+  authorizedViewName: string;
+  appProfileId: string;
+  rowKey: Buffer;
+  predicateFilter: RowFilter | undefined;
+  trueMutations: Mutation[];
+  falseMutations: Mutation[];
+}
+
+export interface CheckAndMutateRowResponse {
+  predicateMatched: boolean;
+}
+
+export interface ReadModifyWriteRowRequest {
+  tableName: string;
+  authorizedViewName: string;
+  appProfileId: string;
+  rowKey: Buffer;
+  rules: ReadModifyWriteRule[];
+}
+
+export interface ReadModifyWriteRowResponse {
+  row: Row | undefined;
 }
 
 function createBaseMutateRowsRequest(): MutateRowsRequest {
@@ -348,6 +374,308 @@ export const RateLimitInfo: MessageFns<RateLimitInfo> = {
             }
 
             message.factor = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCheckAndMutateRowRequest(): CheckAndMutateRowRequest {
+  return {
+    tableName: "",
+    authorizedViewName: "",
+    appProfileId: "",
+    rowKey: Buffer.alloc(0),
+    predicateFilter: undefined,
+    trueMutations: [],
+    falseMutations: [],
+  };
+}
+
+export const CheckAndMutateRowRequest: MessageFns<CheckAndMutateRowRequest> = {
+  encode(message: CheckAndMutateRowRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tableName !== "") {
+      writer.uint32(10).string(message.tableName);
+    }
+    if (message.authorizedViewName !== "") {
+      writer.uint32(74).string(message.authorizedViewName);
+    }
+    if (message.appProfileId !== "") {
+      writer.uint32(58).string(message.appProfileId);
+    }
+    if (message.rowKey.length !== 0) {
+      writer.uint32(18).bytes(message.rowKey);
+    }
+    if (message.predicateFilter !== undefined) {
+      RowFilter.encode(message.predicateFilter, writer.uint32(50).fork()).join();
+    }
+    for (const v of message.trueMutations) {
+      Mutation.encode(v!, writer.uint32(34).fork()).join();
+    }
+    for (const v of message.falseMutations) {
+      Mutation.encode(v!, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckAndMutateRowRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckAndMutateRowRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tableName = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.authorizedViewName = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.appProfileId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rowKey = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.predicateFilter = RowFilter.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.trueMutations.push(Mutation.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.falseMutations.push(Mutation.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCheckAndMutateRowResponse(): CheckAndMutateRowResponse {
+  return { predicateMatched: false };
+}
+
+export const CheckAndMutateRowResponse: MessageFns<CheckAndMutateRowResponse> = {
+  encode(message: CheckAndMutateRowResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.predicateMatched !== false) {
+      writer.uint32(8).bool(message.predicateMatched);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckAndMutateRowResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckAndMutateRowResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.predicateMatched = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadModifyWriteRowRequest(): ReadModifyWriteRowRequest {
+  return { tableName: "", authorizedViewName: "", appProfileId: "", rowKey: Buffer.alloc(0), rules: [] };
+}
+
+export const ReadModifyWriteRowRequest: MessageFns<ReadModifyWriteRowRequest> = {
+  encode(message: ReadModifyWriteRowRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tableName !== "") {
+      writer.uint32(10).string(message.tableName);
+    }
+    if (message.authorizedViewName !== "") {
+      writer.uint32(50).string(message.authorizedViewName);
+    }
+    if (message.appProfileId !== "") {
+      writer.uint32(34).string(message.appProfileId);
+    }
+    if (message.rowKey.length !== 0) {
+      writer.uint32(18).bytes(message.rowKey);
+    }
+    for (const v of message.rules) {
+      ReadModifyWriteRule.encode(v!, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadModifyWriteRowRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadModifyWriteRowRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tableName = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.authorizedViewName = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.appProfileId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rowKey = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.rules.push(ReadModifyWriteRule.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadModifyWriteRowResponse(): ReadModifyWriteRowResponse {
+  return { row: undefined };
+}
+
+export const ReadModifyWriteRowResponse: MessageFns<ReadModifyWriteRowResponse> = {
+  encode(message: ReadModifyWriteRowResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.row !== undefined) {
+      Row.encode(message.row, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadModifyWriteRowResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadModifyWriteRowResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.row = Row.decode(reader, reader.uint32());
             continue;
           }
         }

@@ -14,6 +14,27 @@ export const protobufPackage = "google.bigtable.v2";
 
 export const protobufFileName = "google/bigtable/v2/data.proto";
 
+export interface Row {
+  key: Buffer;
+  families: Family[];
+}
+
+export interface Family {
+  name: string;
+  columns: Column[];
+}
+
+export interface Column {
+  qualifier: Buffer;
+  cells: Cell[];
+}
+
+export interface Cell {
+  timestampMicros: bigint;
+  value: Buffer;
+  labels: string[];
+}
+
 export interface Value {
   type: Type | undefined;
   kind:
@@ -34,9 +55,69 @@ export interface ArrayValue {
   values: Value[];
 }
 
+export interface ColumnRange {
+  familyName: string;
+  startQualifier:
+    | { $case: "startQualifierClosed"; value: Buffer }
+    | { $case: "startQualifierOpen"; value: Buffer }
+    | undefined;
+  endQualifier:
+    | { $case: "endQualifierClosed"; value: Buffer }
+    | { $case: "endQualifierOpen"; value: Buffer }
+    | undefined;
+}
+
 export interface TimestampRange {
   startTimestampMicros: bigint;
   endTimestampMicros: bigint;
+}
+
+export interface ValueRange {
+  startValue: { $case: "startValueClosed"; value: Buffer } | { $case: "startValueOpen"; value: Buffer } | undefined;
+  endValue: { $case: "endValueClosed"; value: Buffer } | { $case: "endValueOpen"; value: Buffer } | undefined;
+}
+
+export interface ValueBitmask {
+  mask: Buffer;
+}
+
+export interface RowFilter {
+  filter:
+    | { $case: "chain"; value: RowFilter_Chain }
+    | { $case: "interleave"; value: RowFilter_Interleave }
+    | { $case: "condition"; value: RowFilter_Condition }
+    | { $case: "sink"; value: boolean }
+    | { $case: "passAllFilter"; value: boolean }
+    | { $case: "blockAllFilter"; value: boolean }
+    | { $case: "rowKeyRegexFilter"; value: Buffer }
+    | { $case: "rowSampleFilter"; value: number }
+    | { $case: "familyNameRegexFilter"; value: string }
+    | { $case: "columnQualifierRegexFilter"; value: Buffer }
+    | { $case: "columnRangeFilter"; value: ColumnRange }
+    | { $case: "timestampRangeFilter"; value: TimestampRange }
+    | { $case: "valueRegexFilter"; value: Buffer }
+    | { $case: "valueRangeFilter"; value: ValueRange }
+    | { $case: "cellsPerRowOffsetFilter"; value: number }
+    | { $case: "cellsPerRowLimitFilter"; value: number }
+    | { $case: "cellsPerColumnLimitFilter"; value: number }
+    | { $case: "stripValueTransformer"; value: boolean }
+    | { $case: "applyLabelTransformer"; value: string }
+    | { $case: "valueBitmaskFilter"; value: ValueBitmask }
+    | undefined;
+}
+
+export interface RowFilter_Chain {
+  filters: RowFilter[];
+}
+
+export interface RowFilter_Interleave {
+  filters: RowFilter[];
+}
+
+export interface RowFilter_Condition {
+  predicateFilter: RowFilter | undefined;
+  trueFilter: RowFilter | undefined;
+  falseFilter: RowFilter | undefined;
 }
 
 export interface Mutation {
@@ -84,10 +165,258 @@ export interface Mutation_DeleteFromFamily {
 export interface Mutation_DeleteFromRow {
 }
 
+export interface ReadModifyWriteRule {
+  familyName: string;
+  columnQualifier: Buffer;
+  rule: { $case: "appendValue"; value: Buffer } | { $case: "incrementAmount"; value: bigint } | undefined;
+}
+
 export interface Idempotency {
   token: Buffer;
   startTime: Timestamp | undefined;
 }
+
+function createBaseRow(): Row {
+  return { key: Buffer.alloc(0), families: [] };
+}
+
+export const Row: MessageFns<Row> = {
+  encode(message: Row, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key.length !== 0) {
+      writer.uint32(10).bytes(message.key);
+    }
+    for (const v of message.families) {
+      Family.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Row {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRow();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.families.push(Family.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFamily(): Family {
+  return { name: "", columns: [] };
+}
+
+export const Family: MessageFns<Family> = {
+  encode(message: Family, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    for (const v of message.columns) {
+      Column.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Family {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFamily();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.columns.push(Column.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseColumn(): Column {
+  return { qualifier: Buffer.alloc(0), cells: [] };
+}
+
+export const Column: MessageFns<Column> = {
+  encode(message: Column, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.qualifier.length !== 0) {
+      writer.uint32(10).bytes(message.qualifier);
+    }
+    for (const v of message.cells) {
+      Cell.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Column {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseColumn();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.qualifier = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.cells.push(Cell.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCell(): Cell {
+  return { timestampMicros: 0n, value: Buffer.alloc(0), labels: [] };
+}
+
+export const Cell: MessageFns<Cell> = {
+  encode(message: Cell, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.timestampMicros !== 0n) {
+      if (BigInt.asIntN(64, message.timestampMicros) !== message.timestampMicros) {
+        throw new globalThis.Error("value provided for field message.timestampMicros of type int64 too large");
+      }
+      writer.uint32(8).int64(message.timestampMicros);
+    }
+    if (message.value.length !== 0) {
+      writer.uint32(18).bytes(message.value);
+    }
+    for (const v of message.labels) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Cell {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCell();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.timestampMicros = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.labels.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
 
 function createBaseValue(): Value {
   return { type: undefined, kind: undefined };
@@ -299,6 +628,100 @@ export const ArrayValue: MessageFns<ArrayValue> = {
   },
 };
 
+function createBaseColumnRange(): ColumnRange {
+  return { familyName: "", startQualifier: undefined, endQualifier: undefined };
+}
+
+export const ColumnRange: MessageFns<ColumnRange> = {
+  encode(message: ColumnRange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.familyName !== "") {
+      writer.uint32(10).string(message.familyName);
+    }
+    switch (message.startQualifier?.$case) {
+      case "startQualifierClosed":
+        writer.uint32(18).bytes(message.startQualifier.value);
+        break;
+      case "startQualifierOpen":
+        writer.uint32(26).bytes(message.startQualifier.value);
+        break;
+    }
+    switch (message.endQualifier?.$case) {
+      case "endQualifierClosed":
+        writer.uint32(34).bytes(message.endQualifier.value);
+        break;
+      case "endQualifierOpen":
+        writer.uint32(42).bytes(message.endQualifier.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ColumnRange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseColumnRange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.familyName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.startQualifier = { $case: "startQualifierClosed", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.startQualifier = { $case: "startQualifierOpen", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.endQualifier = { $case: "endQualifierClosed", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.endQualifier = { $case: "endQualifierOpen", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseTimestampRange(): TimestampRange {
   return { startTimestampMicros: 0n, endTimestampMicros: 0n };
 }
@@ -347,6 +770,552 @@ export const TimestampRange: MessageFns<TimestampRange> = {
             }
 
             message.endTimestampMicros = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseValueRange(): ValueRange {
+  return { startValue: undefined, endValue: undefined };
+}
+
+export const ValueRange: MessageFns<ValueRange> = {
+  encode(message: ValueRange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.startValue?.$case) {
+      case "startValueClosed":
+        writer.uint32(10).bytes(message.startValue.value);
+        break;
+      case "startValueOpen":
+        writer.uint32(18).bytes(message.startValue.value);
+        break;
+    }
+    switch (message.endValue?.$case) {
+      case "endValueClosed":
+        writer.uint32(26).bytes(message.endValue.value);
+        break;
+      case "endValueOpen":
+        writer.uint32(34).bytes(message.endValue.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ValueRange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseValueRange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.startValue = { $case: "startValueClosed", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.startValue = { $case: "startValueOpen", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.endValue = { $case: "endValueClosed", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.endValue = { $case: "endValueOpen", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseValueBitmask(): ValueBitmask {
+  return { mask: Buffer.alloc(0) };
+}
+
+export const ValueBitmask: MessageFns<ValueBitmask> = {
+  encode(message: ValueBitmask, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.mask.length !== 0) {
+      writer.uint32(10).bytes(message.mask);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ValueBitmask {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseValueBitmask();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.mask = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRowFilter(): RowFilter {
+  return { filter: undefined };
+}
+
+export const RowFilter: MessageFns<RowFilter> = {
+  encode(message: RowFilter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.filter?.$case) {
+      case "chain":
+        RowFilter_Chain.encode(message.filter.value, writer.uint32(10).fork()).join();
+        break;
+      case "interleave":
+        RowFilter_Interleave.encode(message.filter.value, writer.uint32(18).fork()).join();
+        break;
+      case "condition":
+        RowFilter_Condition.encode(message.filter.value, writer.uint32(26).fork()).join();
+        break;
+      case "sink":
+        writer.uint32(128).bool(message.filter.value);
+        break;
+      case "passAllFilter":
+        writer.uint32(136).bool(message.filter.value);
+        break;
+      case "blockAllFilter":
+        writer.uint32(144).bool(message.filter.value);
+        break;
+      case "rowKeyRegexFilter":
+        writer.uint32(34).bytes(message.filter.value);
+        break;
+      case "rowSampleFilter":
+        writer.uint32(113).double(message.filter.value);
+        break;
+      case "familyNameRegexFilter":
+        writer.uint32(42).string(message.filter.value);
+        break;
+      case "columnQualifierRegexFilter":
+        writer.uint32(50).bytes(message.filter.value);
+        break;
+      case "columnRangeFilter":
+        ColumnRange.encode(message.filter.value, writer.uint32(58).fork()).join();
+        break;
+      case "timestampRangeFilter":
+        TimestampRange.encode(message.filter.value, writer.uint32(66).fork()).join();
+        break;
+      case "valueRegexFilter":
+        writer.uint32(74).bytes(message.filter.value);
+        break;
+      case "valueRangeFilter":
+        ValueRange.encode(message.filter.value, writer.uint32(122).fork()).join();
+        break;
+      case "cellsPerRowOffsetFilter":
+        writer.uint32(80).int32(message.filter.value);
+        break;
+      case "cellsPerRowLimitFilter":
+        writer.uint32(88).int32(message.filter.value);
+        break;
+      case "cellsPerColumnLimitFilter":
+        writer.uint32(96).int32(message.filter.value);
+        break;
+      case "stripValueTransformer":
+        writer.uint32(104).bool(message.filter.value);
+        break;
+      case "applyLabelTransformer":
+        writer.uint32(154).string(message.filter.value);
+        break;
+      case "valueBitmaskFilter":
+        ValueBitmask.encode(message.filter.value, writer.uint32(162).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RowFilter {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRowFilter();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.filter = { $case: "chain", value: RowFilter_Chain.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.filter = { $case: "interleave", value: RowFilter_Interleave.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.filter = { $case: "condition", value: RowFilter_Condition.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.filter = { $case: "sink", value: reader.bool() };
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.filter = { $case: "passAllFilter", value: reader.bool() };
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.filter = { $case: "blockAllFilter", value: reader.bool() };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.filter = { $case: "rowKeyRegexFilter", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 14: {
+            if (tag !== 113) {
+              break;
+            }
+
+            message.filter = { $case: "rowSampleFilter", value: reader.double() };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.filter = { $case: "familyNameRegexFilter", value: reader.string() };
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.filter = { $case: "columnQualifierRegexFilter", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.filter = { $case: "columnRangeFilter", value: ColumnRange.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.filter = { $case: "timestampRangeFilter", value: TimestampRange.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.filter = { $case: "valueRegexFilter", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.filter = { $case: "valueRangeFilter", value: ValueRange.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.filter = { $case: "cellsPerRowOffsetFilter", value: reader.int32() };
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.filter = { $case: "cellsPerRowLimitFilter", value: reader.int32() };
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.filter = { $case: "cellsPerColumnLimitFilter", value: reader.int32() };
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.filter = { $case: "stripValueTransformer", value: reader.bool() };
+            continue;
+          }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.filter = { $case: "applyLabelTransformer", value: reader.string() };
+            continue;
+          }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.filter = { $case: "valueBitmaskFilter", value: ValueBitmask.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRowFilter_Chain(): RowFilter_Chain {
+  return { filters: [] };
+}
+
+export const RowFilter_Chain: MessageFns<RowFilter_Chain> = {
+  encode(message: RowFilter_Chain, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.filters) {
+      RowFilter.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RowFilter_Chain {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRowFilter_Chain();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.filters.push(RowFilter.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRowFilter_Interleave(): RowFilter_Interleave {
+  return { filters: [] };
+}
+
+export const RowFilter_Interleave: MessageFns<RowFilter_Interleave> = {
+  encode(message: RowFilter_Interleave, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.filters) {
+      RowFilter.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RowFilter_Interleave {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRowFilter_Interleave();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.filters.push(RowFilter.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRowFilter_Condition(): RowFilter_Condition {
+  return { predicateFilter: undefined, trueFilter: undefined, falseFilter: undefined };
+}
+
+export const RowFilter_Condition: MessageFns<RowFilter_Condition> = {
+  encode(message: RowFilter_Condition, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.predicateFilter !== undefined) {
+      RowFilter.encode(message.predicateFilter, writer.uint32(10).fork()).join();
+    }
+    if (message.trueFilter !== undefined) {
+      RowFilter.encode(message.trueFilter, writer.uint32(18).fork()).join();
+    }
+    if (message.falseFilter !== undefined) {
+      RowFilter.encode(message.falseFilter, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RowFilter_Condition {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRowFilter_Condition();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.predicateFilter = RowFilter.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.trueFilter = RowFilter.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.falseFilter = RowFilter.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -850,6 +1819,90 @@ export const Mutation_DeleteFromRow: MessageFns<Mutation_DeleteFromRow> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadModifyWriteRule(): ReadModifyWriteRule {
+  return { familyName: "", columnQualifier: Buffer.alloc(0), rule: undefined };
+}
+
+export const ReadModifyWriteRule: MessageFns<ReadModifyWriteRule> = {
+  encode(message: ReadModifyWriteRule, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.familyName !== "") {
+      writer.uint32(10).string(message.familyName);
+    }
+    if (message.columnQualifier.length !== 0) {
+      writer.uint32(18).bytes(message.columnQualifier);
+    }
+    switch (message.rule?.$case) {
+      case "appendValue":
+        writer.uint32(26).bytes(message.rule.value);
+        break;
+      case "incrementAmount":
+        if (BigInt.asIntN(64, message.rule.value) !== message.rule.value) {
+          throw new globalThis.Error("value provided for field message.rule.value of type int64 too large");
+        }
+        writer.uint32(32).int64(message.rule.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadModifyWriteRule {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadModifyWriteRule();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.familyName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.columnQualifier = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.rule = { $case: "appendValue", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.rule = { $case: "incrementAmount", value: reader.int64() as bigint };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
