@@ -1,10 +1,25 @@
-import { type ChannelCredentials, Client, Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
+import {
+  type ChannelCredentials,
+  Client,
+  Metadata,
+  type ServiceError,
+  status as grpcStatus,
+  type StatusObject,
+} from '@grpc/grpc-js';
 import { toError } from '../../base/errors.ts';
 
 /** How one streamed call ended: its status, and whether the service said anything at all before. */
 export interface CallEnding {
   readonly status: StatusObject;
   readonly isHeard: boolean;
+}
+
+/** How a unary call ended. */
+export interface UnaryEnding extends CallEnding {
+  /** False when the call was never made: the client was closed, or its signal aborted before. */
+  readonly isSent: boolean;
+  /** The encoded answer; there exactly when the status is OK. */
+  readonly answer?: Buffer;
 }
 
 /**
@@ -91,6 +106,43 @@ export class ChannelSet {
     });
   }
 
+  /**
+   * Makes one unary call with an encoded request. The promise always resolves: with the ending, and with the answer's
+   * bytes when its status is OK. `signal` cancels the call, which then ends as CANCELLED unless it was answered first.
+   */
+  unary(
+    method: string,
+    request: Buffer,
+    metadata: Metadata,
+    deadline: number,
+    signal: AbortSignal,
+  ): Promise<UnaryEnding> {
+    if (this.#isClosed) return Promise.resolve({ ...NOT_SENT, isSent: false });
+    if (signal.aborted) return Promise.resolve({ ...NOT_STARTED, isSent: false });
+    const channel = this.#pick();
+    channel.inFlight += 1;
+    return new Promise((resolve) => {
+      const done = (error: ServiceError | null, answer?: Buffer): void => {
+        signal.removeEventListener('abort', cancel);
+        channel.inFlight -= 1;
+        const isHeard = error?.code !== grpcStatus.DEADLINE_EXCEEDED;
+        if (!isHeard) channel.isSuspect = true;
+        this.#retire(channel);
+        if (error) {
+          const { code, details, metadata: trailers } = error;
+          resolve({ status: { code, details, metadata: trailers }, isHeard, isSent: true });
+          return;
+        }
+        resolve({ status: ANSWERED, isHeard: true, isSent: true, ...(answer && { answer }) });
+      };
+      const call = channel.client.makeUnaryRequest(method, asIs, asIs, request, metadata, { deadline }, done);
+      const cancel = (): void => {
+        call.cancel();
+      };
+      signal.addEventListener('abort', cancel, { once: true });
+    });
+  }
+
   close(): void {
     this.#isClosed = true;
     for (const channel of this.#channels) channel.client.close();
@@ -116,6 +168,14 @@ export class ChannelSet {
     channel.client.close();
   }
 }
+
+const ANSWERED: StatusObject = { code: grpcStatus.OK, details: '', metadata: new Metadata() };
+
+/** The ending of a call whose signal was aborted before it was made: nothing was sent. */
+const NOT_STARTED: CallEnding = {
+  status: { code: grpcStatus.CANCELLED, details: 'no time was left to send the request', metadata: new Metadata() },
+  isHeard: true,
+};
 
 /** The ending of a call that was made after `close`. */
 const NOT_SENT: CallEnding = {

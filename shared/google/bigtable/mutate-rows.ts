@@ -12,7 +12,8 @@ import { encodeMutateRows, entrySize, requestSize } from './encode.ts';
 
 const METHOD = '/google.bigtable.v2.Bigtable/MutateRows';
 
-const API_CLIENT = `gl-node/${process.versions.node} grpc/1 gccl/0.1.0`;
+/** Who calls, in the form that Google's services count clients by. */
+export const API_CLIENT = `gl-node/${process.versions.node} grpc/1 gccl/0.1.0`;
 
 /** Tells the service that we obey its `RateLimitInfo`; it sends none otherwise. */
 const FLOW_CONTROL_FEATURES = Buffer.from(
