@@ -7,9 +7,10 @@ import type { FailurePolicy } from '../failure/policy.ts';
 import type { RowEntry } from '../model/mutation.ts';
 import type { PushedMessage } from '../model/record.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
+import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
+import { prepareWrite, type Reading } from '../records/prepare.ts';
 import type { Batcher } from './batcher.ts';
 import type { WriteOutcome } from './outcome.ts';
-import { type FramedRecord, framedRecords, prepareWrite, type Reading } from './prepare.ts';
 import type { RejectionGuard } from './rejection-guard.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */

@@ -5,6 +5,8 @@ import { RecordError } from '../base/errors.ts';
  * A chain narrows one set of cells step by step: it is no AND over different cells. An interleave unites sets.
  */
 export type RowFilter =
+  /** Lets nothing through: the otherwise branch is always selected. */
+  | { readonly kind: 'none' }
   | { readonly kind: 'family'; readonly family: string }
   | { readonly kind: 'qualifier'; readonly qualifier: Buffer }
   | { readonly kind: 'value'; readonly value: Buffer }
@@ -19,6 +21,9 @@ export type RowFilter =
   | { readonly kind: 'cellsPerRow'; readonly count: number }
   | { readonly kind: 'chain'; readonly filters: readonly RowFilter[] }
   | { readonly kind: 'interleave'; readonly filters: readonly RowFilter[] };
+
+/** No cell at all. As a predicate it selects the otherwise branch, whatever the row holds. */
+export const noCell = (): RowFilter => ({ kind: 'none' });
 
 /** Cells of exactly this family. */
 export function familyEquals(family: string): RowFilter {

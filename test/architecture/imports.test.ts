@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 const root = resolve(import.meta.dirname, '../..');
 
 /** Folder → folders it may import from, besides itself. `import type` counts. First matching prefix wins. */
-const capability = ['shared/model', 'shared/base', 'shared/config', 'shared/mapping', 'shared/failure'];
+const foundations = ['shared/model', 'shared/base', 'shared/config', 'shared/mapping', 'shared/failure'];
+const capability = [...foundations, 'shared/records'];
 const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['functions/', ['shared/']],
   ['shared/proto/', []],
@@ -15,6 +16,8 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/config/', ['shared/base', 'shared/model']],
   ['shared/mapping/', ['shared/base', 'shared/model', 'shared/config', 'shared/proto']],
   ['shared/failure/', ['shared/base', 'shared/model', 'shared/config', 'shared/mapping']],
+  // What every sink does with a message before its capability begins.
+  ['shared/records/', foundations],
   ['shared/google/', ['shared/']],
   ['shared/bulk/', capability],
   ['shared/staged/', [...capability, 'shared/proto']],
@@ -123,6 +126,7 @@ test('a pure file of a capability reads no clock, timer, randomness, log or envi
     'change-stream',
     'coordinator',
     'failure',
+    'records',
     'mapping',
     'config',
   ];

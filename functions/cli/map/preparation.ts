@@ -1,5 +1,5 @@
 import { RecordError, RedeliverError, toError } from '../../../shared/base/errors.ts';
-import { routeRecord } from '../../../shared/bulk/route.ts';
+import { routeRecord } from '../../../shared/records/route.ts';
 import type { ResolvedPipeline } from '../../../shared/config/resolved.ts';
 import { compileMapping, type CompiledMapping } from '../../../shared/mapping/compile-mapping.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';

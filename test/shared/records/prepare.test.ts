@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../shared/base/errors.ts';
-import { framedRecords, prepareWrite, type Reading } from '../../../shared/bulk/prepare.ts';
 import { deadLetterOf } from '../../../shared/failure/dead-letter.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
+import { framedRecords } from '../../../shared/records/framed-records.ts';
+import { prepareWrite, type Reading } from '../../../shared/records/prepare.ts';
 import { pushedMessage } from '../../support/pushed-message.ts';
 import { numberedEntry } from '../../support/simulated-bigtable.ts';
 

@@ -1,9 +1,7 @@
 import { RecordError, RedeliverError, toError } from '../base/errors.ts';
 import type { ResolvedDestination, ResolvedFraming } from '../config/resolved.ts';
 import type { FailedRecord } from '../failure/failed-record.ts';
-import { replayedLetter, type ReplayedLetter } from '../failure/replayed-letter.ts';
 import { decodeEntry } from '../mapping/entry-wire.ts';
-import { recordsOf } from '../mapping/framing.ts';
 import {
   type PreparedRecord,
   prepareRecord,
@@ -11,8 +9,8 @@ import {
   type Serializer,
 } from '../mapping/serializer.ts';
 import { MAX_MUTATIONS, type RowEntry } from '../model/mutation.ts';
-import type { InputRecord, PushedMessage } from '../model/record.ts';
 import type { TableName } from '../model/table-name.ts';
+import type { FramedRecord } from './framed-records.ts';
 import { routeRecord } from './route.ts';
 
 /** What a record is read with. */
@@ -22,37 +20,12 @@ export interface Reading {
   readonly framing: ResolvedFraming;
 }
 
-/** One record of a message, with what makes it special. */
-export interface FramedRecord extends InputRecord {
-  /** The frame is broken: the message is the one bad record. */
-  readonly broken?: Error;
-  /** It came in a dead letter that was published back. */
-  readonly letter?: ReplayedLetter;
-}
-
 /** What a record becomes before anything is sent. */
 export type Prepared =
   | { readonly kind: 'write'; readonly table: TableName; readonly entry: RowEntry }
   | { readonly kind: 'skipped' }
   | { readonly kind: 'failed'; readonly failed: FailedRecord }
   | { readonly kind: 'redeliver'; readonly reason: RedeliverError['reason']; readonly message: string };
-
-/**
- * The records of a message. Pure. A dead letter that was published back holds one record, whatever the framing, and
- * keeps the publish time that the record had at first.
- */
-export function framedRecords(message: PushedMessage, framing: ResolvedFraming): readonly FramedRecord[] {
-  const letter = replayedLetter(message);
-  const timed = { ...message, publishTimeMicros: letter?.publishTimeMicros ?? message.publishTimeMicros };
-  if (letter && letter.payload !== 'message') {
-    return [{ message: timed, index: letter.recordIndex, data: message.data, letter }];
-  }
-  try {
-    return recordsOf(letter ? timed : message, framing);
-  } catch (error) {
-    return [{ message: timed, index: 0, data: message.data, broken: toError(error) }];
-  }
-}
 
 /**
  * Reads a record once: destination first, so that a refused record is reported against its table; then its entry. Pure
