@@ -15,3 +15,14 @@ export const HORIZON_MARGIN_MILLIS = 60 * 60 * 1000;
 export const markerTimestampMicros = (publishTimeMicros: bigint, horizonMillis: number | undefined): bigint =>
   // Whole milliseconds: the granularity of every table.
   horizonMillis === undefined ? 0n : publishTimeMicros - (publishTimeMicros % 1000n);
+
+/**
+ * Whether an envelope may not be sent any more. One that was frozen without a horizon carries the timestamp 0, whose
+ * marker a collecting family never keeps: under a horizon it is beyond it from the start.
+ */
+export const isBeyondHorizon = (
+  markerTimestampMicros: bigint,
+  horizonMillis: number | undefined,
+  now: number,
+): boolean =>
+  horizonMillis !== undefined && now >= Number(markerTimestampMicros / 1000n) + horizonMillis - HORIZON_MARGIN_MILLIS;
