@@ -67,7 +67,7 @@ export const METRICS = {
     'Single-row requests that were given to the client, below maxInFlightRequests. Neither a skip nor a request that no client could take.',
   ),
   requestsCompleted: counter(
-    'Single-row requests that Bigtable answered, whatever the empty-branch policy makes of the answer.',
+    'Single-row requests that Bigtable answered, whatever the empty-branch policy makes of the answer; in a staged sink envelopes that are applied, the deduplicated included.',
   ),
   requestsFailed: counter(
     'Single-row requests that failed: refused, ambiguous or fatal; in a sink also records that its serializer refused, and requests that were refused before they were sent.',
@@ -80,6 +80,11 @@ export const METRICS = {
   predicatesNotMatched: counter('Conditional requests whose predicate did not match.'),
   emptyBranchesSelected: counter(
     'Conditional requests whose selected branch holds no mutation. Counted before the empty-branch policy.',
+  ),
+  coalescedWrites: counter('Envelopes of a staged sink that were sent together with others of their row.'),
+  writesRetried: counter('Envelopes of a staged sink that were sent again after a transient answer or none.'),
+  envelopesBeyondHorizon: counter(
+    'Envelopes of a staged sink that were too old to be sent, because the markers of earlier copies may be collected.',
   ),
   inFlightRequests: gauge('Single-row requests sent and not yet answered.'),
   rowRequestLatency: distribution('Time from sending a single-row request to its answer or failure.', 'ms'),
