@@ -28,6 +28,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/coordinator/', ['shared/model', 'shared/base']],
   // The servers stand for Google's services and know nothing of the connector; only the wiring reads its configuration.
   ['infra/local/bigtable/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
+  ['infra/local/firestore/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
   ['infra/local/pubsub/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
   // The demo holds a serializer as a user writes one.
   ['infra/local/demo/', ['infra/local/', 'shared/model', 'shared/base', 'shared/mapping']],
