@@ -11,7 +11,10 @@ export interface DeadLetter {
 
 export interface DeadLetterOptions {
   readonly pipeline: string;
-  /** `entry`: the serialized entry; `record`: the record as it was published. A record without an entry is always the record. */
+  /**
+   * `entry`: the serialized entry; `record`: the record as it was published. A record without an entry is always the
+   * record, and one that was staged is always the entry.
+   */
   readonly payload: 'entry' | 'record';
 }
 
@@ -24,12 +27,20 @@ const MAX_VALUE_BYTES = 1024;
 /**
  * The dead letter of a record. Pure. Its attributes are those of the original message plus `dlq-*`; where Pub/Sub's
  * limits leave no room, attributes of the original are left out and counted in `dlq-attributes-dropped`.
- * An entry that would not fit in a message gives way to the record, which arrived in one.
+ * An entry that would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where
+ * that is not there any more.
  */
 export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, now: number): DeadLetter {
   const { record, reason } = failed;
-  const entryBytes = options.payload === 'entry' && failed.entry ? encodeEntry(failed.entry) : undefined;
+  const wantsEntry = options.payload === 'entry' || record.data === undefined;
+  const entryBytes = wantsEntry && failed.entry ? encodeEntry(failed.entry) : undefined;
   const isEntry = entryBytes !== undefined && entryBytes.length <= MAX_MESSAGE_BYTES;
+  const data = isEntry ? entryBytes : record.data;
+  if (!data) {
+    throw new RangeError(
+      `the entry of record ${record.index} of message ${record.message.messageId} is ${entryBytes?.length ?? 0} bytes, more than the ${MAX_MESSAGE_BYTES} of a dead letter, and the record itself is not there any more`,
+    );
+  }
   const own = {
     'dlq-connector': 'bigtable',
     'dlq-pipeline': truncateUtf8(options.pipeline),
@@ -42,7 +53,6 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
     'dlq-record-index': String(record.index),
     [PUBLISH_TIME]: String(record.message.publishTimeMicros),
   };
-  const data = isEntry ? entryBytes : record.data;
   return { data, attributes: withOriginal(own, record.message.attributes, MAX_MESSAGE_BYTES - data.length) };
 }
 
