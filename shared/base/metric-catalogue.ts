@@ -20,7 +20,7 @@ const distribution = (meaning: string, unit: MetricDeclaration['unit']) =>
 export const METRICS = {
   // Bulk sink (sinks that batch).
   numRecordsSend: counter(
-    'Records handed to the batcher for the first time. Once per record and delivery; retries and isolation never recount.',
+    'Records handed to the batcher for the first time, or sent as a request of their own. Once per record and delivery; retries and isolation never recount.',
   ),
   numBytesSend: counter(
     'Serialized size of the entries counted by numRecordsSend: payload volume, not wire volume.',
@@ -41,7 +41,7 @@ export const METRICS = {
   capacityEvictions: counter('Clients closed because maxActiveInstances was reached, least recently used first.'),
   idleEvictions: counter('Clients closed because none of their tables was written for destinationIdleTimeout.'),
   'errorClass.errors': counter(
-    'Entries that failed with a confirmed identity, by status. A refusal that a whole batch shared is not counted until it is confirmed alone, but for NOT_FOUND under create-if-needed: there every entry counts each time it is answered so.',
+    'Entries and single-row requests that failed with a confirmed identity, by status. A refusal that a whole batch shared is not counted until it is confirmed alone, but for NOT_FOUND under create-if-needed: there every entry counts each time it is answered so.',
     ['code'],
   ),
   tablesCreated: counter('Tables created by table auto-creation.'),
@@ -61,6 +61,34 @@ export const METRICS = {
     'ms',
   ),
   stalls: counter('Stall warnings: entries in flight and not one answer for 60 s.'),
+
+  // Single-row requests.
+  requestsAccepted: counter(
+    'Single-row requests that were given to the client, below maxInFlightRequests. Neither a skip nor a request that no client could take.',
+  ),
+  requestsCompleted: counter(
+    'Single-row requests that Bigtable answered, whatever the empty-branch policy makes of the answer; in a staged sink envelopes that are applied, the deduplicated included.',
+  ),
+  requestsFailed: counter(
+    'Single-row requests that failed: refused, ambiguous or fatal; in a sink also records that its serializer refused, and requests that were refused before they were sent.',
+  ),
+  requestsTimedOut: counter('Those of requestsFailed that ran into requestTimeout or the end of their invocation.'),
+  requestsDeduplicated: counter(
+    'Requests that changed nothing because their marker was there already: an earlier attempt had applied them.',
+  ),
+  predicatesMatched: counter('Conditional requests whose predicate matched.'),
+  predicatesNotMatched: counter('Conditional requests whose predicate did not match.'),
+  emptyBranchesSelected: counter(
+    'Conditional requests whose selected branch holds no mutation. Counted before the empty-branch policy.',
+  ),
+  coalescedWrites: counter('Envelopes of a staged sink that were sent together with others of their row.'),
+  writesRetried: counter('Envelopes of a staged sink that were sent again after a transient answer or none.'),
+  envelopesBeyondHorizon: counter(
+    'Envelopes of a staged sink that were too old to be sent, because the markers of earlier copies may be collected.',
+  ),
+  inFlightRequests: gauge('Single-row requests sent and not yet answered.'),
+  rowRequestLatency: distribution('Time from sending a single-row request to its answer or failure.', 'ms'),
+  resultsPublished: counter('Results of single-row requests whose publish to the results topic was confirmed.'),
 
   // Coordinator: checkpoints of a staged pipeline.
   checkpointsCompleted: counter('Checkpoints completed: their segments may be written from then on.'),

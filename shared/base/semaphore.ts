@@ -16,10 +16,8 @@ export class Semaphore {
   /** Waits for a permit and resolves with its release, which must be called exactly once. */
   acquire(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) return Promise.reject(abortReason(signal));
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return Promise.resolve(this.#release());
-    }
+    const release = this.tryAcquire();
+    if (release) return Promise.resolve(release);
     return new Promise((resolve, reject) => {
       const grant = (): void => {
         signal.removeEventListener('abort', onAbort);
@@ -32,6 +30,13 @@ export class Semaphore {
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.push(grant);
     });
+  }
+
+  /** The release of a permit that is free now; undefined when none is. */
+  tryAcquire(): (() => void) | undefined {
+    if (this.#free === 0) return undefined;
+    this.#free -= 1;
+    return this.#release();
   }
 
   #release(): () => void {

@@ -1,4 +1,4 @@
-import type { Status, StatusName } from '../model/status.ts';
+import { isMissingFamily, type Status, type StatusName } from '../model/status.ts';
 import type { EntryAnswer } from './answer.ts';
 
 /**
@@ -28,9 +28,6 @@ export type FinalVerdict = Exclude<Verdict, { kind: 'suspect' } | { kind: 'retry
 
 const SILENCE: Status = { code: 'UNKNOWN', message: 'the request ended without an answer for this entry' };
 
-/** The service's words for a family that does not exist. The status is NOT_FOUND for a missing table too. */
-const MISSING_FAMILY = /requested column family not found/i;
-
 /** How grpc-js reports a connection that was reset under a request (grpc-node#2625). */
 const CONNECTION_LOST = 'RST_STREAM';
 
@@ -48,7 +45,7 @@ export function verdictOf(answer: EntryAnswer, isAlone: boolean): Verdict {
     case 'NOT_FOUND':
       // A missing family refuses every entry of the request, those of existing families too; a missing table is the
       // same for all, so nothing would be learned by asking again for fewer.
-      if (!MISSING_FAMILY.test(status.message)) return { kind: 'redeliver', reason: 'missing-table', status };
+      if (!isMissingFamily(status)) return { kind: 'redeliver', reason: 'missing-table', status };
       return isAlone ? { kind: 'redeliver', reason: 'missing-family', status } : { kind: 'suspect', status };
     case 'ABORTED':
     case 'RESOURCE_EXHAUSTED':

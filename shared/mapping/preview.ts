@@ -94,6 +94,8 @@ function conditionalLines({ rowKey, predicate, then, otherwise }: ConditionalReq
 
 function filterText(filter: RowFilter): string {
   switch (filter.kind) {
+    case 'none':
+      return 'never';
     case 'family':
       return `family ${filter.family}`;
     case 'qualifier':

@@ -33,3 +33,10 @@ const NAMES = new Map<number, StatusName>(
 
 /** The name of a numeric status, `UNKNOWN` for a number that gRPC does not define. */
 export const statusName = (code: number): StatusName => NAMES.get(code) ?? 'UNKNOWN';
+
+/** The service's words for a family that does not exist. The status is NOT_FOUND for a missing table too. */
+const MISSING_FAMILY = /requested column family not found/i;
+
+/** Whether a NOT_FOUND speaks of a column family; otherwise it speaks of the table. */
+export const isMissingFamily = ({ code, message }: Status): boolean =>
+  code === 'NOT_FOUND' && MISSING_FAMILY.test(message);

@@ -1,14 +1,11 @@
 import { RecordError } from '../../base/errors.ts';
-import type { ConditionalRequest, ReadModifyWriteRequest } from '../../model/conditional.ts';
 import { MAX_MUTATIONS, type Mutation, type RowEntry } from '../../model/mutation.ts';
+import type { RowRequest } from '../../model/row-request.ts';
 import type { SerializerContext } from '../context.ts';
 import type { DecodedRecord } from '../fields.ts';
 
 /** What a record becomes, by the RPC that carries it. */
-export type MappedWrite =
-  | { readonly kind: 'entry'; readonly entry: RowEntry }
-  | { readonly kind: 'conditional'; readonly request: ConditionalRequest }
-  | { readonly kind: 'readModifyWrite'; readonly request: ReadModifyWriteRequest };
+export type MappedWrite = { readonly kind: 'entry'; readonly entry: RowEntry } | RowRequest;
 
 /** One mode, compiled: the record and its row key in, the write out. Throws a `RecordError`. */
 export type WriteOf = (record: DecodedRecord, rowKey: Buffer, context: SerializerContext) => MappedWrite;

@@ -1,0 +1,39 @@
+/**
+ * Exact bytes as the RE2 patterns that Bigtable's filters take, both ways. Pure.
+ *
+ * A letter, digit or underscore stands for itself, and so does a byte from 0x80 on: the service reads patterns byte by
+ * byte. NUL, which a backslash does not quote, is `\x00`; any other byte is quoted by a backslash (the rule of RE2's own
+ * `QuoteMeta`, https://github.com/google/re2/blob/main/re2/re2.cc).
+ */
+
+const BACKSLASH = 0x5c;
+const NUL_PATTERN = Buffer.from(String.raw`\x00`);
+
+/** The pattern that matches these bytes and no others. */
+export function patternOf(bytes: Buffer): Buffer {
+  let length = 0;
+  for (const byte of bytes) length += widthOf(byte);
+  if (length === bytes.length) return bytes;
+  const pattern = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const byte of bytes) {
+    if (byte === 0) at += NUL_PATTERN.copy(pattern, at);
+    else {
+      if (!isPlain(byte)) pattern[at++] = BACKSLASH;
+      pattern[at++] = byte;
+    }
+  }
+  return pattern;
+}
+
+const widthOf = (byte: number): number => {
+  if (byte === 0) return NUL_PATTERN.length;
+  return isPlain(byte) ? 1 : 2;
+};
+
+const isPlain = (byte: number): boolean =>
+  byte >= 0x80 ||
+  (byte >= 0x61 && byte <= 0x7a) ||
+  (byte >= 0x41 && byte <= 0x5a) ||
+  (byte >= 0x30 && byte <= 0x39) ||
+  byte === 0x5f;

@@ -1,0 +1,196 @@
+import { abortReason, type Clock } from '../base/clock.ts';
+import { DeadlineError, RecordError } from '../base/errors.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { Semaphore } from '../base/semaphore.ts';
+import type { RowAnswer } from '../model/row-answer.ts';
+import type { RowReply } from '../model/row-call.ts';
+import type { RowRequest } from '../model/row-request.ts';
+import type { Status } from '../model/status.ts';
+import { formatTableName, type TableName } from '../model/table-name.ts';
+import { answered } from './answered.ts';
+import { classify } from './classify.ts';
+import { type Attempt, explain } from './explain.ts';
+import { guarded } from './marker.ts';
+import type { RowOutcome } from './outcome.ts';
+import type { RowExecutor, SendRowCall } from './ports.ts';
+import { decodeRowAnswer, encodeRowRequest, METHODS } from './wire.ts';
+
+/** What the executor is told. Values, defaults and bounds are those of the pipeline's `requestOptions`. */
+export interface ExecutorOptions {
+  /** The instance's default profile when empty. */
+  readonly appProfileId: string;
+  /** The whole attempt's time, waiting for a client included; the invocation's end comes first where it is nearer. */
+  readonly requestTimeoutMillis: number;
+  /** Requests of the instance sent and not yet answered; more wait their turn, first come first served. */
+  readonly maxInFlightRequests: number;
+  readonly perDestinationMetrics: boolean;
+}
+
+export interface ExecutorDependencies {
+  readonly send: SendRowCall;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+export interface ClosableRowExecutor extends RowExecutor {
+  /** Cancels what is out. What is answered from here on, and what comes later, changes and counts nothing. */
+  close(): void;
+}
+
+/**
+ * One attempt for each request and never another: a second one could apply it twice. The order is fixed: marker → room →
+ * send → classify. Whatever happens, the outcome says what is known of the effect.
+ */
+export function createRowExecutor(
+  options: ExecutorOptions,
+  { send, clock, metrics }: ExecutorDependencies,
+): ClosableRowExecutor {
+  const room = new Semaphore(options.maxInFlightRequests);
+  const outstanding = new Set<AbortController>();
+  let closed = false;
+  const isClosed = (): boolean => closed;
+  metrics.observe('inFlightRequests', () => outstanding.size);
+
+  return {
+    async execute(table, request, { signal, wait, marker }) {
+      let sent: RowRequest;
+      try {
+        sent = marker ? { kind: 'conditional', request: guarded(request, marker) } : request;
+      } catch (error) {
+        if (!(error instanceof RecordError)) throw error;
+        metrics.count('requestsFailed');
+        return refusedUnsent(error);
+      }
+      const release = await enter(signal, wait);
+      if (typeof release !== 'function') return release;
+      if (isClosed()) {
+        release();
+        return CLOSED;
+      }
+      const startedAt = clock.now();
+      const reply = await attempt(table, sent, signal, release);
+      if (isClosed()) return CLOSED;
+      if (reply.kind === 'failed' && reply.isUnsent) return unsent(table, reply.status, signal);
+      metrics.record('rowRequestLatency', clock.now() - startedAt);
+      countAccepted(table);
+      const isGuarded = marker !== undefined;
+      const attempted = { method: METHODS[sent.kind], table, isGuarded };
+      if (reply.kind === 'failed') return failed(attempted, statusOf(reply, signal));
+      const answer = readAnswer(sent, reply.answer);
+      if (!answer) return failed(attempted, UNREADABLE, { kind: 'ambiguous', isTimeout: false });
+      const outcome = answered(request, answer, isGuarded);
+      countAnswer(outcome);
+      return outcome;
+    },
+    close() {
+      closed = true;
+      for (const controller of outstanding) controller.abort(new Error('this instance is shutting down'));
+    },
+  };
+
+  /** A permit, or why there is none. */
+  async function enter(signal: AbortSignal, wait: boolean): Promise<(() => void) | RowOutcome> {
+    if (signal.aborted) return outOfTime(signal);
+    const free = room.tryAcquire();
+    if (free) return free;
+    if (!wait) return { kind: 'busy' };
+    try {
+      return await room.acquire(signal);
+    } catch {
+      return outOfTime(signal);
+    }
+  }
+
+  async function attempt(
+    table: TableName,
+    request: RowRequest,
+    signal: AbortSignal,
+    release: () => void,
+  ): Promise<RowReply> {
+    // One signal for the two that may end the call. `AbortSignal.any` would leave a trace of every call on a signal
+    // that lives as long as the instance.
+    const controller = new AbortController();
+    const cancel = (): void => {
+      controller.abort(abortReason(signal));
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    outstanding.add(controller);
+    try {
+      return await send({
+        method: METHODS[request.kind],
+        table,
+        appProfileId: options.appProfileId,
+        request: encodeRowRequest(table, options.appProfileId, request),
+        timeoutMillis: options.requestTimeoutMillis,
+        signal: controller.signal,
+      });
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      outstanding.delete(controller);
+      release();
+    }
+  }
+
+  function failed(attempted: Attempt, status: Status, failure = classify(status)): RowOutcome {
+    const message = explain(attempted, status, failure);
+    metrics.count('requestsFailed');
+    metrics.count('errorClass.errors', 1, status.code);
+    if (status.code === 'DEADLINE_EXCEEDED') metrics.count('requestsTimedOut');
+    return { ...failure, status, message };
+  }
+
+  function countAccepted(table: TableName): void {
+    metrics.count('requestsAccepted');
+    if (options.perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
+  }
+
+  function countAnswer({ answer, isEmptyBranch, replayed }: Extract<RowOutcome, { kind: 'answered' }>): void {
+    metrics.count('requestsCompleted');
+    if (replayed) metrics.count('requestsDeduplicated');
+    if (answer.kind !== 'conditional') return;
+    metrics.count(answer.predicateMatched ? 'predicatesMatched' : 'predicatesNotMatched');
+    if (isEmptyBranch) metrics.count('emptyBranchesSelected');
+  }
+}
+
+/** The service answered, so something happened; what, is not known. */
+const UNREADABLE: Status = { code: 'INTERNAL', message: 'the answer could not be read' };
+
+function readAnswer({ kind }: RowRequest, bytes: Buffer): RowAnswer | undefined {
+  try {
+    return decodeRowAnswer(kind, bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A call that its own invocation cancelled because time was up ended by a deadline, whatever the client calls it. */
+function statusOf({ status }: Extract<RowReply, { kind: 'failed' }>, signal: AbortSignal): Status {
+  const isOurDeadline = status.code === 'CANCELLED' && signal.aborted && abortReason(signal) instanceof DeadlineError;
+  return isOurDeadline ? { code: 'DEADLINE_EXCEEDED', message: abortReason(signal).message } : status;
+}
+
+const refusedUnsent = ({ message }: RecordError): RowOutcome => ({
+  kind: 'refused',
+  status: { code: 'INVALID_ARGUMENT', message },
+  message: `refused before it was sent: ${message}`,
+});
+
+const outOfTime = (signal: AbortSignal): RowOutcome => ({
+  kind: 'fatal',
+  reason: 'deadline',
+  message: `not sent and not applied: ${abortReason(signal).message}`,
+});
+
+/** Counted nowhere: no request was made of it. */
+function unsent(table: TableName, status: Status, signal: AbortSignal): RowOutcome {
+  if (signal.aborted) return outOfTime(signal);
+  const message = `no request could be made for ${formatTableName(table)}, so nothing was applied: ${status.message}`;
+  return { kind: 'fatal', reason: 'client', message };
+}
+
+const CLOSED: RowOutcome = {
+  kind: 'fatal',
+  reason: 'draining',
+  message: 'this instance is shutting down; whether a request that was out is applied is not known',
+};

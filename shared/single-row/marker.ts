@@ -1,0 +1,70 @@
+import { RecordError } from '../base/errors.ts';
+import { type ConditionalRequest, conditionalRequest } from '../model/conditional.ts';
+import { cellExists, interleave, type RowFilter } from '../model/filter.ts';
+import type { Mutation } from '../model/mutation.ts';
+import type { RowRequest } from '../model/row-request.ts';
+
+/** What guards a request: a cell in its own row that is written with it, in one atomic step. */
+export interface Marker {
+  /** Raw and without a GC rule: a marker that is collected guards nothing. */
+  readonly family: string;
+  /** The qualifier: the same at every delivery of the request, and of no other. */
+  readonly identity: string;
+}
+
+const MARKER_VALUE = Buffer.from('1');
+
+/**
+ * The request with its marker: it is applied at most once, however often it is sent. Pure. Exact only where one
+ * predicate can say "not yet decided": a conditional request whose `then` is empty. Its predicate becomes "what was asked,
+ * or the marker", and both branches leave the marker, so the first decision stands: a replay matches, writes the marker
+ * again as it is, and changes nothing.
+ *
+ * Throws a {@link RecordError} with the alternative for what cannot carry a marker in the same atomic step.
+ */
+export function guarded({ kind, request }: RowRequest, marker: Marker): ConditionalRequest {
+  if (kind === 'readModifyWrite') {
+    throw new RecordError(
+      'replayProtection: must be a request that can carry a marker, got a read-modify-write request, which sets no cell; keep the counter in an aggregate family and send AddToCell',
+    );
+  }
+  if (request.then.length > 0) {
+    throw new RecordError(
+      'replayProtection: must be a conditional request with mutations in "otherwise" alone, got some in "then": no single predicate says "it matches and is not yet applied"; state the condition the other way round',
+    );
+  }
+  const problem = markerProblem(request.otherwise, marker.family);
+  if (problem !== undefined) throw new RecordError(`replayProtection: ${problem}`);
+  const cell: Mutation = {
+    kind: 'setCell',
+    family: marker.family,
+    qualifier: Buffer.from(marker.identity),
+    // One version, whoever writes it and when.
+    timestampMicros: 0n,
+    value: MARKER_VALUE,
+  };
+  const predicate = withMarker(request, cellExists(marker.family, cell.qualifier));
+  return conditionalRequest({
+    rowKey: request.rowKey,
+    ...(predicate && { predicate }),
+    then: [cell],
+    otherwise: [...request.otherwise, cell],
+  });
+}
+
+/** Without a predicate any cell matches, the marker included. */
+function withMarker({ predicate }: ConditionalRequest, marker: RowFilter): RowFilter | undefined {
+  if (!predicate) return undefined;
+  return predicate.kind === 'none' ? marker : interleave(predicate, marker);
+}
+
+/** Why mutations would take a marker away or forge one; undefined where they leave markers alone. */
+function markerProblem(mutations: readonly Mutation[], family: string): string | undefined {
+  for (const [index, mutation] of mutations.entries()) {
+    if (mutation.kind === 'deleteFromRow') {
+      return `otherwise[${index}]: must not delete the row, which holds its markers; delete its families instead`;
+    }
+    if (mutation.family === family) return `otherwise[${index}]: must leave the marker family alone`;
+  }
+  return undefined;
+}
