@@ -1,4 +1,8 @@
+import { describe } from 'vitest';
+import { startChild, untilChildAnswers } from '../../infra/local/child-process.ts';
+import { findEmulator } from '../../infra/local/cloud-sdk.ts';
 import { startFirestoreServer } from '../../infra/local/firestore/server.ts';
+import { freePort, LOOPBACK } from '../../infra/local/tcp.ts';
 import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
 import { withEnvironment } from '../support/environment.ts';
 import { MemoryStageStore } from '../support/memory-stage-store.ts';
@@ -28,4 +32,19 @@ stageStoreContract('the stage store over Firestore, with the embedded server', a
   // The limit of Google's emulator, which is below the service's.
   const server = await startFirestoreServer({ requestLimitBytes: 4 * 1024 * 1024 });
   return storesAt(server.address, () => server.close());
+});
+
+const emulator = await findEmulator('firestore');
+const reason = 'missing' in emulator ? ` (skipped: ${emulator.missing})` : '';
+
+describe.skipIf('missing' in emulator)(`beside Google's emulator${reason}`, () => {
+  stageStoreContract('the stage store over Firestore', async () => {
+    if (!('found' in emulator)) throw new Error(emulator.missing);
+    const port = await freePort();
+    const name = "Google's firestore emulator";
+    const child = await startChild({ name, command: emulator.found.command, args: emulator.found.args(port) });
+    const address = `${LOOPBACK}:${port}`;
+    await untilChildAnswers(child, name, address, 25_000);
+    return storesAt(address, () => child.stop());
+  });
 });
