@@ -36,7 +36,7 @@ const rowLimit = (text: string): number => {
 };
 
 const program = new Command('npm run local --')
-  .description('Runs a connector.yaml on this machine: Bigtable, Pub/Sub and the functions, until Ctrl-C.')
+  .description('Runs a connector.yaml on this machine: Bigtable, Pub/Sub, Firestore and the functions, until Ctrl-C.')
   .option('--config <file>', 'the connector.yaml to run', `${DEMO}connector.yaml`)
   .option(
     '--tables <file>',
