@@ -1,8 +1,8 @@
 import type { ResolvedFraming } from '../config/resolved.ts';
 import { replayedLetter } from '../failure/replayed-letter.ts';
-import { identityOf, identityOfId } from '../model/identity.ts';
+import { identityOf, identityOfId, isIdentity } from '../model/identity.ts';
 import type { RowEntry } from '../model/mutation.ts';
-import type { InputRecord } from '../model/record.ts';
+import type { InputRecord, PushedMessage } from '../model/record.ts';
 import type { TableName } from '../model/table-name.ts';
 import { createEnvelope, type Envelope, type EnvelopeSource } from './envelope.ts';
 import { markerTimestampMicros } from './marker-lifetime.ts';
@@ -30,7 +30,7 @@ export function envelopeOfRecord(
 ): Envelope {
   const source = sourceOf(record, options.pipeline);
   return createEnvelope({
-    identity: identityOfRecord(record, source, options),
+    identity: identityOfLetter(record, options.pipeline) ?? identityOfRecord(record, source, options),
     table,
     appProfileId: options.appProfileId,
     markerFamily: options.markerFamily,
@@ -42,13 +42,22 @@ export function envelopeOfRecord(
 
 /** The message that first carried the record, where it came in a dead letter of this pipeline that was published back. */
 export function sourceOf({ message, index }: InputRecord, pipeline: string): EnvelopeSource {
-  // Only within a pipeline is the id of the first message known to be another than those of its topic.
-  const letter = message.attributes['dlq-pipeline'] === pipeline ? replayedLetter(message) : undefined;
+  const letter = isOwnLetter(message, pipeline) ? replayedLetter(message) : undefined;
   return {
     messageId: letter?.messageId ?? message.messageId,
     recordIndex: index,
     publishTimeMicros: message.publishTimeMicros,
   };
+}
+
+/** Only within a pipeline does what a letter says of its first message identify anything. */
+const isOwnLetter = ({ attributes }: PushedMessage, pipeline: string): boolean =>
+  attributes['dlq-connector'] === 'bigtable' && attributes['dlq-pipeline'] === pipeline;
+
+/** Of a letter whose record was staged: its attributes, and with them a publisher's id, are gone. */
+function identityOfLetter({ message }: InputRecord, pipeline: string): string | undefined {
+  const identity = isOwnLetter(message, pipeline) ? message.attributes['dlq-identity'] : undefined;
+  return identity !== undefined && isIdentity(identity) ? identity : undefined;
 }
 
 function identityOfRecord({ message }: InputRecord, source: EnvelopeSource, options: EnvelopeOptions): string {

@@ -6,8 +6,8 @@ import type { PushedMessage } from '../model/record.ts';
 import { formatTableName } from '../model/table-name.ts';
 import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
 import { prepareWrite, type Reading, type Unprepared } from '../records/prepare.ts';
-import type { Envelope } from './envelope.ts';
 import { type EnvelopeOptions, envelopeOfRecord } from './record-envelope.ts';
+import type { ReceivedEnvelope } from './write-on-receipt.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */
 export interface StagedSink extends Reading {
@@ -15,7 +15,7 @@ export interface StagedSink extends Reading {
   /** Throws a `RedeliverError` where nothing more may be taken in now. */
   readonly admit: () => void;
   /** Makes the envelopes of a message durable, in the store or in their rows. Rejects with a `RedeliverError`. */
-  readonly keep: (envelopes: readonly Envelope[], signal: AbortSignal) => Promise<void>;
+  readonly keep: (received: readonly ReceivedEnvelope[], signal: AbortSignal) => Promise<void>;
   /** What becomes of records that never become an envelope. */
   readonly policy: FailurePolicy;
   readonly perDestinationMetrics: boolean;
@@ -23,7 +23,7 @@ export interface StagedSink extends Reading {
 }
 
 /** What a record becomes before anything is kept. */
-type Enveloped = { readonly kind: 'envelope'; readonly envelope: Envelope } | Unprepared;
+type Enveloped = { readonly kind: 'envelope'; readonly received: ReceivedEnvelope } | Unprepared;
 
 /**
  * One message from its push to the right to acknowledge it. Resolves when every record of it is durable under its
@@ -42,7 +42,7 @@ export async function stageMessage(message: PushedMessage, sink: StagedSink, sig
   const skipped = enveloped.filter(({ kind }) => kind === 'skipped').length;
   if (skipped > 0) sink.metrics.count('recordsSkipped', skipped);
   await sink.keep(
-    enveloped.flatMap((one) => (one.kind === 'envelope' ? [one.envelope] : [])),
+    enveloped.flatMap((one) => (one.kind === 'envelope' ? [one.received] : [])),
     signal,
   );
   const failed = enveloped.flatMap((one) => (one.kind === 'failed' ? [one.failed] : []));
@@ -55,7 +55,8 @@ function envelop(record: FramedRecord, sink: StagedSink): Enveloped {
   if (prepared.kind !== 'write') return prepared;
   const { table, entry } = prepared;
   try {
-    return { kind: 'envelope', envelope: envelopeOfRecord(record, table, entry, sink.envelopes) };
+    const envelope = envelopeOfRecord(record, table, entry, sink.envelopes);
+    return { kind: 'envelope', received: { envelope, record, isReplayed: record.letter !== undefined } };
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     const detail = `cannot be applied exactly once: ${error.message}`;

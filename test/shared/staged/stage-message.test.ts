@@ -9,6 +9,7 @@ import { identityOf, identityOfId } from '../../../shared/model/identity.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { type Envelope, entryOf } from '../../../shared/staged/envelope.ts';
+import { failedEnvelope } from '../../../shared/staged/failed-envelope.ts';
 import { type StagedSink, stageMessage } from '../../../shared/staged/stage-message.ts';
 import { cell, rowEntry } from '../../support/envelopes.ts';
 import { pushedMessage } from '../../support/pushed-message.ts';
@@ -69,7 +70,7 @@ function setUp({ envelopes, framing = 'ndjson', keep, admit = () => undefined }:
       (async (some) => {
         await Promise.resolve();
         order.push('kept');
-        kept.push(...some);
+        kept.push(...some.map(({ envelope }) => envelope));
       }),
     policy,
     perDestinationMetrics: true,
@@ -231,6 +232,18 @@ describe('a dead letter that is published back', () => {
     expect(again.identity).toBe(kept[1]!.identity);
     expect(again.source).toEqual(kept[1]!.source);
     expect(entryOf(again).rowKey.toString()).toBe('b');
+  });
+
+  test('of a record that was staged keeps its identity, whatever identified it at first', async () => {
+    const { stage, kept } = setUp({ envelopes: { idAttribute: 'event-id' } });
+    await stage(['a'], { attributes: { 'event-id': 'e-1' } });
+    const [first] = kept;
+    const refused = { kind: 'rejected', status: { code: 'INVALID_ARGUMENT', message: 'no' } } as const;
+    const letter = deadLetterOf(failedEnvelope(first!, refused)!, { pipeline: 'orders', payload: 'entry' }, 0);
+    const again = await staged({ ...letter, messageId: 'letter', publishTimeMicros: 1_800_000_000_000_000n });
+    expect(again.request).toEqual(first!.request);
+    const foreign = { ...letter.attributes, 'dlq-pipeline': 'clicks' };
+    expect((await staged({ ...letter, attributes: foreign })).identity).not.toBe(first!.identity);
   });
 
   test('of another pipeline is a message of its own', async () => {
