@@ -95,7 +95,7 @@ async function until<Value>(read: () => Promise<Value | undefined>): Promise<Val
       if (value === undefined) throw new Error('not yet');
       return value;
     },
-    { timeout: 10_000, interval: 50 },
+    { timeout: 30_000, interval: 50 },
   );
 }
 
@@ -146,7 +146,7 @@ test('an invocation completes checkpoints and sends their work until SIGTERM, an
   expect(await ended).toBe(0);
   expect((await stores.status.readPipeline(signal))?.value.lease).toMatchObject({ owner: '', epoch: 1 });
   expect(instance.lines.join('\n')).toContain('"checkpointsCommitted":1');
-}, 30_000);
+}, 60_000);
 
 test('what fails in one pipeline is nothing to another', async () => {
   const stores = storesOf('well');
@@ -179,7 +179,7 @@ test('what fails in one pipeline is nothing to another', async () => {
   expect(pipelines[1]?.failures).toBeGreaterThan(0);
   await ended;
   expect(instance.lines.join('\n')).toContain('roles/datastore.user');
-}, 30_000);
+}, 60_000);
 
 test.each([
   [
