@@ -30,6 +30,12 @@ export class MemoryWorkTopic implements WorkTopic {
   }
 }
 
+interface DrainOptions {
+  readonly times?: number;
+  /** Which messages never arrive, by their place. */
+  readonly lose?: (index: number) => boolean;
+}
+
 /** A staged pipeline in memory: its store, its topic, its stager and its committer, with time moved by hand. */
 export class TickWorld {
   readonly clock = new ManualClock();
@@ -79,7 +85,7 @@ export class TickWorld {
   }
 
   /** The committer: drains what was published, each message `times` over, as if two instances had got it. */
-  async drain({ times = 1, lose = (_index: number): boolean => false } = {}): Promise<void> {
+  async drain({ times = 1, lose = () => false }: DrainOptions = {}): Promise<void> {
     this.watch();
     for (const [index, { segments }] of this.topic.messages.splice(0).entries()) {
       if (lose(index)) continue;
