@@ -44,6 +44,7 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
     'dlq-original-message-id': record.message.messageId,
     'dlq-record-index': String(record.index),
     [PUBLISH_TIME]: String(record.message.publishTimeMicros),
+    ...(failed.identity !== undefined && { 'dlq-identity': failed.identity }),
   };
   return { data, attributes: withOriginal(own, record.message.attributes, MAX_MESSAGE_BYTES - data.length) };
 }
