@@ -5,6 +5,8 @@ import { leaveFrameworkDomain } from './wiring/framework-domain.ts';
 /** Every entry point, by the name to deploy it under. Only the deployed one is loaded: cold start is paid for by module. */
 const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
   bulkSink: async () => (await import('./bulk-sink.ts')).bulkSink,
+  stagedSink: async () => (await import('./staged-sink.ts')).stagedSink,
+  commitStaged: async () => (await import('./commit-staged.ts')).commitStaged,
   coordinate: async () => (await import('./coordinate.ts')).coordinate,
 };
 

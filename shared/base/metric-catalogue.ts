@@ -70,7 +70,7 @@ export const METRICS = {
     'Single-row requests that Bigtable answered, whatever the empty-branch policy makes of the answer; in a staged sink envelopes that are applied, the deduplicated included.',
   ),
   requestsFailed: counter(
-    'Single-row requests that failed: refused, ambiguous or fatal; in a sink also records that its serializer refused, and requests that were refused before they were sent.',
+    'Single-row requests that failed: refused, ambiguous or fatal; in a sink also records that its serializer refused, and requests that were refused before they were sent. In a staged sink, commit messages that left work unfinished: one for each, however much.',
   ),
   requestsTimedOut: counter('Those of requestsFailed that ran into requestTimeout or the end of their invocation.'),
   requestsDeduplicated: counter(
@@ -83,12 +83,24 @@ export const METRICS = {
   ),
   coalescedWrites: counter('Envelopes of a staged sink that were sent together with others of their row.'),
   writesRetried: counter('Envelopes of a staged sink that were sent again after a transient answer or none.'),
+  segmentsCommitted: counter('Segments of a staged sink of which every envelope is answered, deleted from the store.'),
   envelopesBeyondHorizon: counter(
     'Envelopes of a staged sink that were too old to be sent, because the markers of earlier copies may be collected.',
   ),
   inFlightRequests: gauge('Single-row requests sent and not yet answered.'),
   rowRequestLatency: distribution('Time from sending a single-row request to its answer or failure.', 'ms'),
   resultsPublished: counter('Results of single-row requests whose publish to the results topic was confirmed.'),
+
+  // Staged sink: staging.
+  stagedEntries: gauge(
+    'Entries held against maxStagedEntries, as far as the instance knows: what the coordinator counted last, and what the instance staged since.',
+  ),
+  stagedBytes: gauge('Size of the entries counted by stagedEntries, with 256 B for each, as held against maxStagedBytes.', 'By'),
+  envelopesStaged: counter('Envelopes that were stored, copies by a redelivery included.'),
+  segmentsStaged: counter('Segments that were stored.'),
+  stagingLatency: distribution('Time from handing the envelopes of a message over to their being stored.', 'ms'),
+  stagingRetries: counter('Commits of segments that were tried again after a transient answer or none.'),
+  backlogRefusals: counter('Messages turned away because the backlog had reached maxStagedEntries or maxStagedBytes.'),
 
   // Coordinator: checkpoints of a staged pipeline.
   checkpointsCompleted: counter('Checkpoints completed: their segments may be written from then on.'),
