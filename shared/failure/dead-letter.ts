@@ -13,7 +13,7 @@ export interface DeadLetterOptions {
   readonly pipeline: string;
   /**
    * `entry`: the serialized entry; `request`: the row request in its JSON form; `record`: the record as it was published.
-   * A record that became neither is always the record.
+   * A record that became neither is always the record, and one that was staged is always the entry.
    */
   readonly payload: Exclude<LetterPayload, 'message'>;
 }
@@ -27,7 +27,8 @@ const MAX_VALUE_BYTES = 1024;
 /**
  * The dead letter of a record. Pure. Its attributes are those of the original message plus `dlq-*`; where Pub/Sub's
  * limits leave no room, attributes of the original are left out and counted in `dlq-attributes-dropped`.
- * What would not fit in a message gives way to the record, which arrived in one.
+ * What would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where that is not
+ * there any more.
  */
 export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, now: number): DeadLetter {
   const { record, reason } = failed;
@@ -50,11 +51,16 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
 /** What was asked for, as far as the record became that and it fits. */
 function contentOf(
   failed: FailedRecord,
-  wanted: DeadLetterOptions['payload'],
+  asked: DeadLetterOptions['payload'],
 ): { readonly payload: LetterPayload; readonly data: Buffer } {
-  const bytes = writeBytes(failed, wanted);
-  if (bytes && bytes.length <= MAX_MESSAGE_BYTES) return { payload: wanted, data: bytes };
-  return { payload: failed.isWholeMessage ? 'message' : 'record', data: failed.record.data };
+  const { record, isWholeMessage } = failed;
+  const payload = record.data === undefined ? 'entry' : asked;
+  const bytes = writeBytes(failed, payload);
+  if (bytes && bytes.length <= MAX_MESSAGE_BYTES) return { payload, data: bytes };
+  if (record.data) return { payload: isWholeMessage ? 'message' : 'record', data: record.data };
+  throw new RangeError(
+    `the entry of record ${record.index} of message ${record.message.messageId} is ${bytes?.length ?? 0} bytes, more than the ${MAX_MESSAGE_BYTES} of a dead letter, and the record itself is not there any more`,
+  );
 }
 
 function writeBytes({ entry, encodeRequest }: FailedRecord, wanted: DeadLetterOptions['payload']): Buffer | undefined {
