@@ -82,10 +82,17 @@ const row = (name: string, pipeline: ResolvedPipeline): string[] => [
   tableText(pipeline.destination),
   pipeline.serializer.kind === 'module' ? pipeline.serializer.module : pipeline.serializer.kind,
   pipeline.framing,
-  pipeline.failure.policy === 'dead-letter'
-    ? `dead-letter to ${pipeline.failure.deadLetter.topic}`
-    : pipeline.failure.policy,
+  failureText(pipeline),
 ];
+
+/** A staged sink has a second policy, for what Bigtable refuses once the message is acknowledged. */
+function failureText(pipeline: ResolvedPipeline): string {
+  const own = policyText(pipeline.failure);
+  return pipeline.kind === 'staged-sink' ? `${own}; rejected: ${policyText(pipeline.onRejected)}` : own;
+}
+
+const policyText = (failure: ResolvedPipeline['failure']): string =>
+  failure.policy === 'dead-letter' ? `dead-letter to ${failure.deadLetter.topic}` : failure.policy;
 
 function tableText({ table, attribute }: ResolvedDestination): string {
   const fixed = table ? [formatTableName(table)] : [];

@@ -1,4 +1,4 @@
-import type { ResolvedConfig, ResolvedFraming } from '../../shared/config/resolved.ts';
+import type { PipelineKind, ResolvedConfig, ResolvedFraming } from '../../shared/config/resolved.ts';
 import type { TableName } from '../../shared/model/table-name.ts';
 import type { PipelineSubscription } from './pubsub-resources.ts';
 
@@ -6,7 +6,7 @@ import type { PipelineSubscription } from './pubsub-resources.ts';
 export interface PipelineDeployment {
   readonly name: string;
   /** The entry point that serves it. */
-  readonly target: 'bulkSink';
+  readonly target: string;
   readonly framing: ResolvedFraming;
   /** The subscription that is pushed to its function; the endpoint is known when the function runs. */
   readonly source: PipelineSubscription;
@@ -17,6 +17,12 @@ export interface PipelineDeployment {
   /** The instance that bare table ids belong to. */
   readonly home?: Pick<TableName, 'project' | 'instance'>;
 }
+
+const TARGETS: Readonly<Record<PipelineKind, string>> = {
+  'bulk-sink': 'bulkSink',
+  'staged-sink': 'stagedSink',
+  'request-sink': 'requestSink',
+};
 
 const DEAD_LETTER_ACK_DEADLINE_SECONDS = 60;
 
@@ -29,10 +35,12 @@ export function planDeployment(config: ResolvedConfig, project: string): Pipelin
   const full = (name: string, collection: 'topics' | 'subscriptions'): string =>
     name.includes('/') ? name : `projects/${project}/${collection}/${name}`;
   return Object.entries(config.pipelines).map(([name, pipeline]) => {
-    const { source, failure, destination } = pipeline;
+    const { source, destination } = pipeline;
+    const letters = [pipeline.failure, ...(pipeline.kind === 'staged-sink' ? [pipeline.onRejected] : [])];
+    const failure = letters.find(({ policy }) => policy === 'dead-letter') ?? pipeline.failure;
     return {
       name,
-      target: 'bulkSink',
+      target: TARGETS[pipeline.kind],
       framing: pipeline.framing,
       source: {
         topic: full(source.topic, 'topics'),

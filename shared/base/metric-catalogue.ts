@@ -67,7 +67,7 @@ export const METRICS = {
     'Single-row requests that were given to the client, below maxInFlightRequests. Neither a skip nor a request that no client could take.',
   ),
   requestsCompleted: counter(
-    'Single-row requests that Bigtable answered, whatever the empty-branch policy makes of the answer.',
+    'Single-row requests that Bigtable answered, whatever the empty-branch policy makes of the answer; in a staged sink envelopes that are applied, the deduplicated included.',
   ),
   requestsFailed: counter(
     'Single-row requests that failed: refused, ambiguous or fatal; in a sink also records that its serializer refused, and requests that were refused before they were sent.',
@@ -81,9 +81,38 @@ export const METRICS = {
   emptyBranchesSelected: counter(
     'Conditional requests whose selected branch holds no mutation. Counted before the empty-branch policy.',
   ),
+  coalescedWrites: counter('Envelopes of a staged sink that were sent together with others of their row.'),
+  writesRetried: counter('Envelopes of a staged sink that were sent again after a transient answer or none.'),
+  envelopesBeyondHorizon: counter(
+    'Envelopes of a staged sink that were too old to be sent, because the markers of earlier copies may be collected.',
+  ),
   inFlightRequests: gauge('Single-row requests sent and not yet answered.'),
   rowRequestLatency: distribution('Time from sending a single-row request to its answer or failure.', 'ms'),
   resultsPublished: counter('Results of single-row requests whose publish to the results topic was confirmed.'),
+
+  // Coordinator: checkpoints of a staged pipeline.
+  checkpointsCompleted: counter('Checkpoints completed: their segments may be written from then on.'),
+  checkpointsCommitted: counter('Checkpoints of which every envelope is answered, noticed at a tick.'),
+  segmentsRedispatched: counter(
+    'Segments sent out again because nobody finished them in time: the message or its committer was lost, or it gave them back.',
+  ),
+  stagedBacklogSegments: gauge('Segments that are staged, or owned by a checkpoint that is not committed.'),
+  stagedBacklogEnvelopes: gauge('Envelopes of the segments counted by stagedBacklogSegments.'),
+  stagedBacklogBytes: gauge('Payload of the segments counted by stagedBacklogSegments.', 'By'),
+  checkpointAge: gauge(
+    'Time since the oldest envelope of a completed and not committed checkpoint was staged; 0 without one.',
+    'ms',
+  ),
+  timeToVisibility: distribution(
+    'Time from staging the oldest envelope of a checkpoint to the answer to its last one, once it is committed.',
+    'ms',
+  ),
+  tickLatency: distribution(
+    'Duration of one tick of the coordinator, failed ones and those that found the lease held included.',
+    'ms',
+  ),
+  tickFailures: counter('Ticks that failed. Whatever one left, the next repairs.'),
+  leasesLost: counter('Times that a coordinator found its lease taken over by another in the middle of its run.'),
 
   // Messages.
   messagesAcknowledged: counter('Messages answered with 204.'),

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { ConfigProblem } from '../base/errors.ts';
 import { KINDS } from './kinds.ts';
 import type { Kind } from './kinds/kind.ts';
+import { sharedDeadLetter } from './options/failure.ts';
 import { formatPath } from './problems.ts';
 import { isSection, readSection } from './read.ts';
 
@@ -12,12 +13,15 @@ import { isSection, readSection } from './read.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The options that `defaults` may hold: those that any kind shares. */
-export const defaultsShape: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
-  Object.values(KINDS).flatMap(({ section, shared }) =>
-    shared.map((name) => [name, section.shape[name] as z.ZodType] as const),
+/** The options that `defaults` may hold: those that any kind shares. Where kinds differ, they hold what any may. */
+export const defaultsShape: Readonly<Record<string, z.ZodType>> = {
+  ...Object.fromEntries(
+    Object.values(KINDS).flatMap(({ section, shared }) =>
+      shared.map((name) => [name, section.shape[name] as z.ZodType] as const),
+    ),
   ),
-);
+  deadLetter: sharedDeadLetter,
+};
 
 const defaultsSection = z.strictObject(defaultsShape);
 
@@ -55,15 +59,23 @@ function isExcluded(name: string, defaults: Values, own: Values): boolean {
   if (name === 'tableCreateOptions') {
     return (own.createDisposition ?? defaults.createDisposition) !== 'create-if-needed';
   }
-  return name === 'deadLetter' && (own.failurePolicy ?? defaults.failurePolicy) !== 'dead-letter';
+  if (name === 'firestoreDatabase') return own.commit === 'on-receipt';
+  const policies = [own.failurePolicy ?? defaults.failurePolicy, own.onRejected];
+  return name === 'deadLetter' && !policies.includes('dead-letter');
+}
+
+/** What of a default a kind has a use for: the payload of dead letters may be one of another kind. */
+function fitting(name: string, value: unknown, { section }: Kind): unknown {
+  const { problems } = readSection(section, { [name]: value }, [], { onlyPresent: true });
+  return without({ [name]: value }, [], new Set(problems.map(({ path }) => path)))[name];
 }
 
 /** A pipeline's own options over the defaults of its kind. */
 export function inherit(defaults: Values, own: Values, kind: Kind): Values {
   const merged: Record<string, unknown> = { ...own };
   for (const name of kind.shared) {
-    const inherited = defaults[name];
-    if (inherited === undefined || isExcluded(name, defaults, own)) continue;
+    if (defaults[name] === undefined || isExcluded(name, defaults, own)) continue;
+    const inherited = fitting(name, defaults[name], kind);
     const chosen = own[name];
     if (chosen === undefined) merged[name] = inherited;
     else if (isSection(chosen) && isSection(inherited)) merged[name] = { ...inherited, ...chosen };

@@ -24,8 +24,11 @@ export function connectorJsonSchema(): Readonly<Record<string, unknown>> {
       .record(z.string().regex(PIPELINE_NAME), z.union(pipelines))
       .meta({ description: 'Pipelines by name: 1 to 40 of a-z, 0-9 and "-", starting with a letter.' }),
   });
+  const shared = Object.values(KINDS).flatMap(({ section, shared: names }) =>
+    names.map((name) => section.shape[name] as z.ZodType),
+  );
   const sharedSections = new Set<z.core.$ZodType>(
-    Object.values(defaultsShape).flatMap((each) => nestedSection(each) ?? []),
+    [...Object.values(defaultsShape), ...shared].flatMap((each) => nestedSection(each) ?? []),
   );
   const schema = z.toJSONSchema(document, {
     io: 'input',

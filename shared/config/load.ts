@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { ConfigError, toError } from '../base/errors.ts';
 import { parseConfig } from './parse.ts';
 import type { ConfigFiles } from './ports.ts';
-import type { PipelineKind, ResolvedConfig, ResolvedPipeline } from './resolved.ts';
+import type { PipelineKind, PipelineOf, ResolvedConfig, ResolvedPipeline } from './resolved.ts';
 
 /**
  * Finds the configuration that the environment names and the pipeline that a function serves. Everything else about it
@@ -22,8 +22,8 @@ export interface LoadedConfig {
   readonly source: string;
 }
 
-export interface LoadedPipeline {
-  readonly pipeline: ResolvedPipeline;
+export interface LoadedPipeline<Kind extends PipelineKind = PipelineKind> {
+  readonly pipeline: PipelineOf<Kind>;
   readonly name: string;
   /** What works but perhaps not as meant; logged once at start. */
   readonly warnings: readonly string[];
@@ -48,11 +48,11 @@ const diskFiles: ConfigFiles = {
  * @param kind what the function can serve.
  * @throws {ConfigError} where the configuration or the environment is wrong.
  */
-export async function loadPipeline(
+export async function loadPipeline<Kind extends PipelineKind>(
   env: Environment,
-  kind: PipelineKind = 'bulk-sink',
+  kind: Kind,
   files: ConfigFiles = diskFiles,
-): Promise<LoadedPipeline> {
+): Promise<LoadedPipeline<Kind>> {
   const { config, warnings, baseDirectory, source } = await loadConfig(env, files);
   const name = chosenPipeline(config, env.CONNECTOR_PIPELINE, kind, source);
   const pipeline = pipelineNamed(config, name);
@@ -119,7 +119,8 @@ function chosenPipeline(
 }
 
 /** A resolved document may have been written by hand, so its kind is compared as the text that it is. */
-const isOfKind = ({ kind }: { readonly kind: string }, wanted: string): boolean => kind === wanted;
+const isOfKind = <Kind extends PipelineKind>(pipeline: ResolvedPipeline, wanted: Kind): pipeline is PipelineOf<Kind> =>
+  pipeline.kind === wanted;
 
 const namesOfKind = (config: ResolvedConfig, kind: PipelineKind): string[] =>
   Object.entries(config.pipelines).flatMap(([name, pipeline]) => (isOfKind(pipeline, kind) ? [name] : []));

@@ -175,6 +175,16 @@ export function text(about: string, problemOf: (value: string) => string | undef
   return declare(schema, about, { type: 'text', isRequired: true, ...(bounds !== undefined && { bounds }) });
 }
 
+/** The same text where there is one to fall back to. */
+export function withDefault(schema: z.ZodString, fallback: string) {
+  const facts = optionFacts.get(schema) ?? { type: 'text' };
+  return declare(schema.prefault(fallback), schema.description ?? '', {
+    ...facts,
+    isRequired: false,
+    default: fallback,
+  });
+}
+
 /** The same option where it may be left out. */
 export function optional<Schema extends z.ZodType>(schema: Schema): z.ZodOptional<Schema> {
   const facts = optionFacts.get(schema) ?? { type: 'section' };

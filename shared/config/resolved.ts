@@ -19,30 +19,103 @@ export interface ResolvedConfig {
 }
 
 /** One pipeline, told apart by its `kind`. */
-export type ResolvedPipeline = ResolvedBulkSink;
+export type ResolvedPipeline = ResolvedBulkSink | ResolvedStagedSink | ResolvedRequestSink;
 
 export type PipelineKind = ResolvedPipeline['kind'];
 
-/** Records of a subscription become row mutations, at least once. */
-export interface ResolvedBulkSink {
-  readonly kind: 'bulk-sink';
+/** The pipeline of one kind. */
+export type PipelineOf<Kind extends PipelineKind> = Extract<ResolvedPipeline, { readonly kind: Kind }>;
+
+/** What every sink has. */
+export interface ResolvedSink {
   readonly source: ResolvedSource;
   readonly destination: ResolvedDestination;
   /** Absent: the instance's default profile. */
   readonly appProfileId?: string;
   readonly access: ResolvedAccess;
-  readonly serializer: ResolvedSerializer;
   readonly framing: ResolvedFraming;
-  readonly failure: ResolvedFailure;
-  /** There where createDisposition is create-if-needed, absent where it is create-never. */
-  readonly tableCreateOptions?: ResolvedTableCreateOptions;
-  readonly writer: ResolvedWriterOptions;
   /** Pub/Sub's time to wait for an answer, whole seconds. */
   readonly ackDeadlineMillis: number;
   /** Taken off an invocation's time so that its answer arrives before Pub/Sub gives up on it. Below ackDeadlineMillis. */
   readonly deadlineMarginMillis: number;
   /** 0 writes metrics at the end of every invocation. */
   readonly metricsFlushIntervalMillis: number;
+}
+
+/** Records of a subscription become row mutations, at least once. */
+export interface ResolvedBulkSink extends ResolvedSink {
+  readonly kind: 'bulk-sink';
+  readonly serializer: ResolvedSerializer;
+  readonly failure: ResolvedFailure;
+  /** There where createDisposition is create-if-needed, absent where it is create-never. */
+  readonly tableCreateOptions?: ResolvedTableCreateOptions;
+  readonly writer: ResolvedWriterOptions;
+}
+
+/** Records of a subscription become row mutations, each exactly once. */
+export interface ResolvedStagedSink extends ResolvedSink {
+  readonly kind: 'staged-sink';
+  readonly serializer: ResolvedSerializer;
+  /** What becomes of a record that cannot be read, serialized or wrapped in an envelope. */
+  readonly failure: ResolvedFailure;
+  /** What becomes of an envelope that Bigtable refuses, or that is too old to be applied safely. */
+  readonly onRejected: Exclude<ResolvedFailure, { readonly policy: 'log-and-drop' }>;
+  readonly marker: ResolvedMarker;
+  /** Attribute that identifies a message; absent: Pub/Sub's message id does. */
+  readonly idAttribute?: string;
+  readonly commit: ResolvedCommit;
+  readonly requestOptions: ResolvedRequestOptions;
+}
+
+/** One conditional or read-modify-write request for each record of a subscription. */
+export interface ResolvedRequestSink extends ResolvedSink {
+  readonly kind: 'request-sink';
+  readonly serializer: ResolvedSerializer<'request'>;
+  readonly failure: ResolvedFailure<'request' | 'record'>;
+  readonly requestOptions: ResolvedRequestOptions;
+  /** What becomes of a message whose request selected a branch without mutations. `fail`: it is not acknowledged. */
+  readonly emptyBranchPolicy: 'ignore' | 'fail';
+  /** `projects/p/topics/t`, or a bare id, that answers are published to. Absent: nowhere. */
+  readonly resultsTopic?: string;
+  /** There where every request carries a marker that makes its replay harmless. */
+  readonly replayProtection?: { readonly markerFamily: string };
+}
+
+export interface ResolvedMarker {
+  readonly family: string;
+  /** Age up to which an envelope may be applied; garbage collection may take older markers. Absent: markers stay for ever. */
+  readonly horizonMillis?: number;
+}
+
+/** When an envelope is written: by the invocation that receives it, or once a checkpoint owns it. */
+export type ResolvedCommit =
+  | { readonly when: 'on-receipt' }
+  | ({ readonly when: 'on-checkpoint' } & ResolvedStaging);
+
+export interface ResolvedStaging {
+  readonly checkpointIntervalMillis: number;
+  readonly maxStagedEntries: number;
+  /** Of requests, and 256 for each entry. */
+  readonly maxStagedBytes: number;
+  /** `projects/p/topics/t`; the bare topic id where no project is configured. */
+  readonly commitTopic: string;
+  /** `projects/p/subscriptions/s`; the bare subscription id where no project is configured. */
+  readonly commitSubscription: string;
+  readonly firestore: ResolvedFirestore;
+}
+
+export interface ResolvedFirestore {
+  /** Absent: the project that the function runs in. */
+  readonly project?: string;
+  readonly database: string;
+}
+
+export interface ResolvedRequestOptions {
+  readonly requestTimeoutMillis: number;
+  readonly maxInFlightRequests: number;
+  readonly destinationIdleTimeoutMillis: number;
+  readonly maxActiveInstances: number;
+  readonly perDestinationMetrics: boolean;
 }
 
 export interface ResolvedSource {
@@ -73,8 +146,9 @@ export type ResolvedAccess =
   /** Plaintext, no credentials. */
   | { readonly mode: 'emulator'; readonly host: string; readonly port: number };
 
-export type ResolvedSerializer =
-  | { readonly kind: 'entry' }
+/** `Form` names what a record is already where nothing has to be made of it. */
+export type ResolvedSerializer<Form extends 'entry' | 'request' = 'entry'> =
+  | { readonly kind: Form }
   /** `module` is a path relative to the directory of the configuration. */
   | { readonly kind: 'module'; readonly module: string; readonly options?: JsonValue }
   /** Declared in the configuration: no code. */
@@ -84,16 +158,18 @@ export type ResolvedSerializer =
 export type ResolvedFraming = 'single' | 'ndjson' | 'json-array';
 
 /** What becomes of a record that is itself wrong. */
-export type ResolvedFailure =
+export type ResolvedFailure<Payload extends DeadLetterPayload = 'entry' | 'record'> =
   | { readonly policy: 'fail' }
   | { readonly policy: 'log-and-drop' }
-  | { readonly policy: 'dead-letter'; readonly deadLetter: ResolvedDeadLetter };
+  | { readonly policy: 'dead-letter'; readonly deadLetter: ResolvedDeadLetter<Payload> };
 
-export interface ResolvedDeadLetter {
+/** `entry`: the serialized row entry; `request`: the whole request; `record`: the record as it was published. */
+export type DeadLetterPayload = 'entry' | 'request' | 'record';
+
+export interface ResolvedDeadLetter<Payload extends DeadLetterPayload = 'entry' | 'record'> {
   /** `projects/p/topics/t`; the bare topic id where no project is configured. */
   readonly topic: string;
-  /** `entry`: the serialized row entry; `record`: the record as it was published. */
-  readonly payload: 'entry' | 'record';
+  readonly payload: Payload;
   readonly maxOutstandingMessages: number;
   readonly flushTimeoutMillis: number;
   readonly shutdownTimeoutMillis: number;

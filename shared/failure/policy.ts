@@ -50,7 +50,7 @@ export function logAndDropPolicy(logger: Logger, metrics: Metrics): FailurePolic
           reason,
           messageId: record.message.messageId,
           recordIndex: record.index,
-          bytes: record.data.length,
+          ...(record.data && { bytes: record.data.length }),
         });
       }
       return Promise.resolve();

@@ -1,4 +1,16 @@
-import type { Backlog, CheckpointState, PipelineState, SegmentHead, SegmentLease } from './state.ts';
+import type { CommitWork, CoordinatorCommit } from './coordinator-commit.ts';
+import type {
+  Backlog,
+  CheckpointState,
+  PipelineState,
+  SegmentHead,
+  SegmentLease,
+  Version,
+  Versioned,
+} from './state.ts';
+
+export type { CommitWork, CoordinatorCommit } from './coordinator-commit.ts';
+export type { Version, Versioned } from './state.ts';
 
 /**
  * What the staged sink asks of its durable store: three views of one pipeline's documents, one for each function.
@@ -7,14 +19,6 @@ import type { Backlog, CheckpointState, PipelineState, SegmentHead, SegmentLease
  * Every method sends each commit at most once per call as far as the caller can tell: it either tells what happened or
  * rejects with a `StoreError`, after which the commit may or may not have happened. Every wait ends with `signal`.
  */
-
-/** What a document was when it was read. Opaque; a commit that names it happens only if the document is still that. */
-export type Version = string;
-
-export interface Versioned<Value> {
-  readonly value: Value;
-  readonly version: Version;
-}
 
 /** A segment to be stored. Its id is random, so that writes spread. */
 export interface NewSegment {
@@ -43,34 +47,13 @@ export const MAX_SEGMENTS_PER_COMMIT = 4;
 /** `conflict`: a document was no longer what was read, and nothing at all was changed. */
 export type CommitResult = 'committed' | 'conflict';
 
-/** One atomic commit of the coordinator. */
-export interface CoordinatorCommit {
-  /** Fences everything else: the pipeline's document as it was read (undefined: it must not exist) and what it becomes. */
-  readonly pipeline: { readonly version: Version | undefined; readonly value: PipelineState };
-  /** A new checkpoint; one of its number must not exist. */
-  readonly checkpoint?: CheckpointState;
-  /** Segments that become the checkpoint's, each as it was read. */
-  readonly own?: readonly {
-    readonly id: string;
-    readonly version: Version;
-    readonly checkpoint: number;
-    readonly lease: SegmentLease;
-  }[];
-  /** Segments that are sent out again, each as it was read. */
-  readonly redispatch?: readonly { readonly id: string; readonly version: Version; readonly lease: SegmentLease }[];
-  /** Checkpoints of which nothing remains, each as it was read. */
-  readonly markCommitted?: readonly {
-    readonly number: number;
-    readonly version: Version;
-    readonly committedAt: number;
-  }[];
-}
-
 /** The coordinator's view. */
 export interface CoordinatorStore {
   readPipeline(signal: AbortSignal): Promise<Versioned<PipelineState> | undefined>;
   /** Staged segments, without payloads, in no order. */
   readStaged(limit: number, signal: AbortSignal): Promise<readonly Versioned<SegmentHead>[]>;
+  /** How many segments are staged: cheaper than reading them. */
+  countStagedSegments(signal: AbortSignal): Promise<number>;
   /** Checkpoints that are completed and not committed, lowest number first. */
   readOpenCheckpoints(limit: number, signal: AbortSignal): Promise<readonly Versioned<CheckpointState>[]>;
   /** What is left of a checkpoint, without payloads, in no order. */
@@ -89,7 +72,10 @@ export interface StoredSegment {
 export interface CommittingStore {
   /** The segments that are still there, each with its whole payload. Those that are gone were finished. */
   readSegments(ids: readonly string[], signal: AbortSignal): Promise<readonly StoredSegment[]>;
-  /** Takes or renews the leases, all or none, each segment as it was read. The new versions in the order given, or undefined on a conflict. */
+  /**
+   * Takes, renews or gives back the leases, all or none, each segment as it was read. A problem is set where one is
+   * given, and stays otherwise. The new versions in the order given, or undefined on a conflict.
+   */
   lease(
     segments: readonly {
       readonly id: string;
@@ -113,15 +99,8 @@ export interface StatusStore {
   readCheckpoints(limit: number, signal: AbortSignal): Promise<readonly CheckpointState[]>;
   /** Segments that an attempt gave back, with the problem of each. */
   readProblems(limit: number, signal: AbortSignal): Promise<readonly SegmentHead[]>;
-  /** Counted now, by the store. */
+  /** What is staged now. Reads every staged segment without its payload. */
   countStaged(signal: AbortSignal): Promise<Backlog>;
-}
-
-/** A message of the internal topic: segments of one checkpoint to drain. */
-export interface CommitWork {
-  readonly pipeline: string;
-  readonly checkpoint: number;
-  readonly segments: readonly string[];
 }
 
 /** Publishes work and waits for its confirmation. Rejects when any of it is unconfirmed. */

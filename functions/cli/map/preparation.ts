@@ -7,6 +7,7 @@ import { loadModuleSerializer } from '../../../shared/mapping/module-serializer.
 import { entryWrite } from '../../../shared/mapping/modes/write.ts';
 import { prepareRecord, type Serializer } from '../../../shared/mapping/serializer.ts';
 import { formatTableName, type TableName } from '../../../shared/model/table-name.ts';
+import { CommandError } from '../errors.ts';
 
 /** What makes writes of records, whatever kind of serializer a pipeline has, with the full name of the table. */
 export type Preparation = CompiledMapping;
@@ -16,13 +17,14 @@ export type Preparation = CompiledMapping;
  *
  * @param baseDirectory what a module's path is relative to.
  * @throws {ConfigError} where a module does not load.
+ * @throws {CommandError} where the pipeline makes requests of its own.
  */
 export async function loadPreparation(pipeline: ResolvedPipeline, baseDirectory: string): Promise<Preparation> {
-  const { serializer, destination } = pipeline;
+  const { destination } = pipeline;
   const routed = (record: Parameters<typeof routeRecord>[0], named: TableName | string | undefined): string =>
     formatTableName(routeRecord(record, destination, named));
-  if (serializer.kind === 'mapping') {
-    const { prepare } = await compileMapping(serializer.mapping);
+  if (pipeline.serializer.kind === 'mapping') {
+    const { prepare } = await compileMapping(pipeline.serializer.mapping);
     return {
       prepare(record, context) {
         const prepared = prepare(record, context);
@@ -30,6 +32,12 @@ export async function loadPreparation(pipeline: ResolvedPipeline, baseDirectory:
       },
     };
   }
+  if (pipeline.kind === 'request-sink') {
+    throw new CommandError(
+      'map: shows what a mapping or a serializer of entries makes of records; the records of this pipeline are requests, or its module makes requests',
+    );
+  }
+  const { serializer } = pipeline;
   const code: Serializer =
     serializer.kind === 'entry'
       ? entrySerializer

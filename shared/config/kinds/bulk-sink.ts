@@ -1,12 +1,10 @@
-import { pipelineProblems } from '../mapping/compatibility.ts';
-import type { ReadSchemaFile } from '../mapping/resolve-format.ts';
-import { type MappingResult, resolveMapping } from '../mapping/resolve.ts';
-import { formatPath, type Path } from '../problems.ts';
 import { readSection } from '../read.ts';
 import { bulkSinkSection, sharedNames } from './bulk-sink/options.ts';
 import { resolvedBulkSink } from './bulk-sink/resolved.ts';
-import { brokenRules, inFlightWarnings } from './bulk-sink/rules.ts';
+import { bulkSinkRules, inFlightWarnings } from './bulk-sink/rules.ts';
 import type { Kind } from './kind.ts';
+import { readMapping } from './sink/mapping.ts';
+import { brokenRules } from './sink/rules.ts';
 
 /** Records of a subscription become row mutations, at least once. */
 export const bulkSink: Kind = {
@@ -14,10 +12,8 @@ export const bulkSink: Kind = {
   shared: sharedNames,
   resolve(name, value, path, readSchemaFile) {
     const { partial, complete, problems } = readSection(bulkSinkSection, value, path);
-    // Options that a bulk sink does not have are problems already; the mapping is held against those that it has.
-    const mapped =
-      partial.mapping === undefined ? undefined : readMapping(partial.mapping, path, partial, readSchemaFile);
-    const broken = [...brokenRules(name, partial, value, path), ...(mapped?.problems ?? [])];
+    const mapped = readMapping({ kind: 'bulk-sink', section: bulkSinkSection, value, path, readSchemaFile });
+    const broken = [...brokenRules(bulkSinkRules, name, partial, value, path), ...(mapped?.problems ?? [])];
     return {
       pipeline: complete && broken.length === 0 ? resolvedBulkSink(name, complete, mapped?.mapping) : undefined,
       problems: [...problems, ...broken],
@@ -25,15 +21,3 @@ export const bulkSink: Kind = {
     };
   },
 };
-
-function readMapping(
-  value: unknown,
-  path: Path,
-  written: Readonly<Record<string, unknown>>,
-  readSchemaFile: ReadSchemaFile | undefined,
-): MappingResult {
-  const result = resolveMapping(value, formatPath([...path, 'mapping']), readSchemaFile);
-  if (!result.mapping) return result;
-  const problems = pipelineProblems({ kind: 'bulk-sink', mapping: result.mapping, written, path: formatPath(path) });
-  return problems.length === 0 ? result : { problems };
-}

@@ -1,4 +1,5 @@
 import type { ConfigProblem } from '../../base/errors.ts';
+import { addMarkerProblems, protectedModeProblem } from './markers.ts';
 import { createReport, memberPath } from './problems.ts';
 import type { ResolvedMapping, WriteMode } from './resolved.ts';
 
@@ -7,6 +8,7 @@ export type SinkKind = 'bulk-sink' | 'staged-sink' | 'request-sink';
 /** Modes that write entries, in batches or staged. The others send one request a record. */
 const ENTRY_MODES: readonly WriteMode[] = ['upsert', 'keep-latest', 'aggregate'];
 
+/** Modes that a kind of sink takes. */
 const MODES: Readonly<Record<SinkKind, (mode: WriteMode) => boolean>> = {
   'bulk-sink': (mode) => ENTRY_MODES.includes(mode),
   'staged-sink': (mode) => ENTRY_MODES.includes(mode),
@@ -43,7 +45,7 @@ const REFUSED: Readonly<Record<WriteMode, readonly string[]>> = {
   conditional: BATCH_OPTIONS,
 };
 
-/** Options of batches that exactly-once pipelines have no use for: what they write is staged, and sent one by one. */
+/** Options of batches that exactly-once pipelines have no use for: what they write is sent one by one, as requests. */
 const STAGED_REFUSED = ['emptyBranchPolicy', ...BATCH_OPTIONS.filter((name) => name.startsWith('writerOptions.'))];
 
 export interface PipelineOfMapping {
@@ -53,8 +55,10 @@ export interface PipelineOfMapping {
   readonly written: Readonly<Record<string, unknown>>;
   /** Where the pipeline stands in the configuration. */
   readonly path: string;
-  /** Staged pipelines: the family that holds the markers, which the mapping may not write. */
+  /** Pipelines with markers: the family that holds them, which the mapping may not write. */
   readonly markerFamily?: string;
+  /** A request sink whose requests carry markers. */
+  readonly isReplayProtected?: boolean;
 }
 
 /** What a mapping and the rest of its pipeline cannot have together. Empty = they fit. */
@@ -64,17 +68,19 @@ export function pipelineProblems({
   written,
   path,
   markerFamily,
+  isReplayProtected = false,
 }: PipelineOfMapping): readonly ConfigProblem[] {
   const report = createReport();
   const { write } = mapping;
   const { mode } = write;
   const modePath = memberPath(path, 'mapping', 'writeMode');
-  if (!MODES[kind](mode)) {
+  const unfit = isReplayProtected ? protectedModeProblem(mode) : modeProblem(kind, mode);
+  if (unfit !== undefined) {
     // What else would not fit follows from this, and may fit once it is mended.
-    report.add(modePath, `must be a mode of ${kind} (${modesOf(kind).join(', ')})`, mode);
+    report.add(modePath, unfit, mode);
     return report.problems;
   }
-  const refused = new Set([...REFUSED[mode], ...(kind === 'staged-sink' ? STAGED_REFUSED : [])]);
+  const refused = kind === 'staged-sink' ? STAGED_REFUSED : isReplayProtected ? BATCH_OPTIONS : REFUSED[mode];
   for (const name of refused) {
     const names = name.split('.');
     const value = names.reduce<unknown>(member, written);
@@ -85,15 +91,14 @@ export function pipelineProblems({
     const rule = 'must be declared-families in a staged-sink: its markers live in the row';
     report.add(memberPath(path, 'mapping', 'operation', 'rowDelete'), rule, write.rowDelete);
   }
-  if (
-    markerFamily !== undefined &&
-    'families' in write &&
-    write.families.some(({ family }) => family === markerFamily)
-  ) {
-    const rule = 'must not be the family of the markers';
-    report.add(memberPath(path, 'mapping', 'families', markerFamily), rule, markerFamily);
-  }
+  if (markerFamily !== undefined) addMarkerProblems(write, markerFamily, memberPath(path, 'mapping'), report);
   return report.problems;
+}
+
+function modeProblem(kind: SinkKind, mode: WriteMode): string | undefined {
+  if (MODES[kind](mode)) return undefined;
+  const alternative = kind === 'request-sink' && mode === 'aggregate' ? '; aggregate needs replayProtection' : '';
+  return `must be a mode of ${kind} (${modesOf(kind).join(', ')}${alternative})`;
 }
 
 const modesOf = (kind: SinkKind): readonly string[] =>

@@ -20,18 +20,37 @@ const moduleSection = z.strictObject({
 /** Anything here; `resolveMapping` checks it and reports all of its problems, each at its own path. */
 export const mappingValue = z.custom<unknown>();
 
-const rule = 'must be "entry" or a section with "module"';
+const formOr = <const Form extends string>(form: Form) =>
+  optional(z.union([z.literal(form), moduleSection], ruled(`must be "${form}" or a section with "module"`)));
+
+const facts = (form: string) => ({ type: 'text or section', bounds: `"${form}" or {module, options}` });
+
+const mappingOption = (about: string) =>
+  declare(
+    optional(mappingValue),
+    `${about} Excludes serializer. Its options have a page of their own, mapping.md.`,
+    { type: 'section', bounds: 'see mapping.md' },
+  );
 
 export const serializerOptions = {
   serializer: declare(
-    optional(z.union([z.literal('entry'), moduleSection], ruled(rule))),
+    formOr('entry'),
     'How a record becomes a row, unless a mapping says it: "entry" reads a MutateRowsRequest.Entry in protobuf bytes or proto JSON, and a module is your own code, which may skip a record or name its table.',
-    { type: 'text or section', bounds: '"entry" or {module, options}' },
+    facts('entry'),
   ),
-  mapping: declare(
-    optional(mappingValue),
-    'How a record becomes a row, declared without code: its format, row key, columns, write mode and timestamps. Excludes serializer. Its options have a page of their own, mapping.md.',
-    { type: 'section', bounds: 'see mapping.md' },
+  mapping: mappingOption(
+    'How a record becomes a row, declared without code: its format, row key, columns, write mode and timestamps.',
+  ),
+};
+
+export const requestSerializerOptions = {
+  serializer: declare(
+    formOr('request'),
+    'How a record becomes a request, unless a mapping says it: "request" reads a conditional or read-modify-write request in its JSON or protobuf form, which may name its table, and a module is your own code, which may skip a record or name its table.',
+    facts('request'),
+  ),
+  mapping: mappingOption(
+    'How a record becomes a request, declared without code: its format, row key, columns or branches, and write mode.',
   ),
 };
 

@@ -124,7 +124,7 @@ describe('one message', () => {
   test('that is not framed as configured is one bad record, with its own bytes', async () => {
     const { sink, handled } = setUp();
     await writeMessage(message(['not an array']), { ...sink, framing: 'json-array' }, signal);
-    expect(handled[0]!.map(({ record, reason }) => [record.data.toString(), reason])).toEqual([
+    expect(handled[0]!.map(({ record, reason }) => [record.data?.toString(), reason])).toEqual([
       ['not an array', 'serializer'],
     ]);
   });

@@ -1,31 +1,15 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MAX_DURATION_MILLIS } from '../../../shared/config/units.ts';
 import type { ResolvedBulkSink } from '../../../shared/config/resolved.ts';
 import { MINIMAL, linesOf, resolvedSink, withOption, type Options } from './documents.ts';
+import { describeOptions, LONGEST, SIZES, type OptionCase, UNITS } from './option-cases.ts';
 
 const DEAD_LETTER: Options = { ...MINIMAL, failurePolicy: 'dead-letter', deadLetter: { topic: 'orders-dlq' } };
 
 const deadLetterOf = ({ failure }: ResolvedBulkSink) =>
   failure.policy === 'dead-letter' ? failure.deadLetter : undefined;
 
-interface Case {
-  readonly path: string;
-  readonly read: (sink: ResolvedBulkSink) => unknown;
-  /** What the option is without being written. */
-  readonly fallback: unknown;
-  /** As written → as resolved; the bounds are among them. */
-  readonly accepted: readonly (readonly [written: unknown, resolved: unknown])[];
-  /** One past each bound, and other spellings. */
-  readonly refused: readonly unknown[];
-  readonly rule: string;
-  readonly base?: Options;
-}
-
-const units = 'written as a whole number and its unit (ms, s, m, h, d) such as';
-const sizes = 'written as a whole number and its unit (B, KiB, MiB, GiB, kB, MB, GB) such as';
-const MAX = `${MAX_DURATION_MILLIS}ms`;
-
-const CASES: readonly Case[] = [
+const CASES: readonly OptionCase<ResolvedBulkSink>[] = [
   {
     path: 'ordering',
     read: ({ source }) => source.ordering,
@@ -62,7 +46,7 @@ const CASES: readonly Case[] = [
       ['10m', 600_000],
     ],
     refused: ['9s', '601s', '10500ms', '1.5m', '10 s', '-10s', '+10s', '10S', '١٠s'],
-    rule: `must be a duration, from 10s to 10m, a multiple of 1s, ${units} "600s"`,
+    rule: `must be a duration, from 10s to 10m, a multiple of 1s, ${UNITS} "600s"`,
   },
   {
     path: 'deadlineMargin',
@@ -74,7 +58,7 @@ const CASES: readonly Case[] = [
       ['599999ms', 599_999],
     ],
     refused: ['-1ms', 'none'],
-    rule: `must be a duration, at least 0ms, ${units} "5s"`,
+    rule: `must be a duration, at least 0ms, ${UNITS} "5s"`,
   },
   {
     path: 'metricsFlushInterval',
@@ -82,10 +66,10 @@ const CASES: readonly Case[] = [
     fallback: 10_000,
     accepted: [
       ['0ms', 0],
-      [MAX, MAX_DURATION_MILLIS],
+      [LONGEST, MAX_DURATION_MILLIS],
     ],
     refused: ['', 'PT10S'],
-    rule: `must be a duration, at least 0ms, ${units} "10s"`,
+    rule: `must be a duration, at least 0ms, ${UNITS} "10s"`,
   },
   {
     path: 'deadLetter.payload',
@@ -115,10 +99,10 @@ const CASES: readonly Case[] = [
     fallback: 60_000,
     accepted: [
       ['1ms', 1],
-      [MAX, MAX_DURATION_MILLIS],
+      [LONGEST, MAX_DURATION_MILLIS],
     ],
     refused: ['0ms'],
-    rule: `must be a duration, at least 1ms, ${units} "60s"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "60s"`,
   },
   {
     path: 'deadLetter.shutdownTimeout',
@@ -127,10 +111,10 @@ const CASES: readonly Case[] = [
     fallback: 30_000,
     accepted: [
       ['1ms', 1],
-      [MAX, MAX_DURATION_MILLIS],
+      [LONGEST, MAX_DURATION_MILLIS],
     ],
     refused: ['0s'],
-    rule: `must be a duration, at least 1ms, ${units} "30s"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "30s"`,
   },
   {
     path: 'writerOptions.batchElementCountThreshold',
@@ -156,7 +140,7 @@ const CASES: readonly Case[] = [
       ['5kB', 5_000],
     ],
     refused: ['0B', '104857600B', '100MiB', '1GiB', '1GB', '4mib', '4 MiB', '4M', '1.5MiB'],
-    rule: `must be a size, from 1 B to 104,857,599 B, ${sizes} "4MiB"`,
+    rule: `must be a size, from 1 B to 104,857,599 B, ${SIZES} "4MiB"`,
   },
   {
     path: 'writerOptions.maxInFlightEntries',
@@ -178,7 +162,7 @@ const CASES: readonly Case[] = [
       ['2GiB', 2_147_483_648],
     ],
     refused: ['0B', '9007199254740992B'],
-    rule: `must be a size, at least 1 B, ${sizes} "64MiB"`,
+    rule: `must be a size, at least 1 B, ${SIZES} "64MiB"`,
   },
   {
     path: 'writerOptions.maxConcurrentBatches',
@@ -200,7 +184,7 @@ const CASES: readonly Case[] = [
       ['10s', 10_000],
     ],
     refused: ['10001ms', '11s'],
-    rule: `must be a duration, from 0ms to 10s, ${units} "0ms"`,
+    rule: `must be a duration, from 0ms to 10s, ${UNITS} "0ms"`,
   },
   {
     path: 'writerOptions.maxConsecutiveRejections',
@@ -222,7 +206,7 @@ const CASES: readonly Case[] = [
       ['1d', 86_400_000],
     ],
     refused: ['0ms'],
-    rule: `must be a duration, at least 1ms, ${units} "30s"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "30s"`,
   },
   {
     path: 'writerOptions.requestTimeout',
@@ -230,10 +214,10 @@ const CASES: readonly Case[] = [
     fallback: 20_000,
     accepted: [
       ['1ms', 1],
-      [MAX, MAX_DURATION_MILLIS],
+      [LONGEST, MAX_DURATION_MILLIS],
     ],
     refused: ['0ms', '20000us'],
-    rule: `must be a duration, at least 1ms, ${units} "20s"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "20s"`,
   },
   {
     path: 'writerOptions.retryInitialBackoff',
@@ -244,7 +228,7 @@ const CASES: readonly Case[] = [
       ['2s', 2_000],
     ],
     refused: ['0ms'],
-    rule: `must be a duration, at least 1ms, ${units} "20ms"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "20ms"`,
   },
   {
     path: 'writerOptions.retryMaxBackoff',
@@ -252,10 +236,10 @@ const CASES: readonly Case[] = [
     fallback: 2_000,
     accepted: [
       ['20ms', 20],
-      [MAX, MAX_DURATION_MILLIS],
+      [LONGEST, MAX_DURATION_MILLIS],
     ],
     refused: ['0ms'],
-    rule: `must be a duration, at least 1ms, ${units} "2s"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "2s"`,
   },
   {
     path: 'writerOptions.recoveryInitialBackoff',
@@ -266,7 +250,7 @@ const CASES: readonly Case[] = [
       ['10s', 10_000],
     ],
     refused: ['0ms'],
-    rule: `must be a duration, at least 1ms, ${units} "500ms"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "500ms"`,
   },
   {
     path: 'writerOptions.recoveryMaxBackoff',
@@ -274,10 +258,10 @@ const CASES: readonly Case[] = [
     fallback: 10_000,
     accepted: [
       ['500ms', 500],
-      [MAX, MAX_DURATION_MILLIS],
+      [LONGEST, MAX_DURATION_MILLIS],
     ],
     refused: ['0ms'],
-    rule: `must be a duration, at least 1ms, ${units} "10s"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "10s"`,
   },
   {
     path: 'writerOptions.recoveryMaxAttempts',
@@ -293,10 +277,10 @@ const CASES: readonly Case[] = [
     fallback: 3_600_000,
     accepted: [
       ['1ms', 1],
-      [MAX, MAX_DURATION_MILLIS],
+      [LONGEST, MAX_DURATION_MILLIS],
     ],
     refused: ['0h'],
-    rule: `must be a duration, at least 1ms, ${units} "1h"`,
+    rule: `must be a duration, at least 1ms, ${UNITS} "1h"`,
   },
   {
     path: 'writerOptions.maxActiveInstances',
@@ -327,31 +311,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-describe.each(CASES)('$path', ({ path, read, fallback, accepted, refused, rule, base = MINIMAL }) => {
-  test('has its default', () => {
-    expect(read(resolvedSink(base))).toBe(fallback);
-  });
-
-  test.each(accepted)('takes %j', (written, resolved) => {
-    expect(read(resolvedSink(withOption(base, path, written)))).toBe(resolved);
-  });
-
-  test.each(refused)('refuses %j by its rule', (written) => {
-    const [line, ...others] = linesOf(withOption(base, path, written));
-    expect(others).toEqual([]);
-    expect(line).toMatch(`${path}: ${rule}, got `);
-  });
-});
-
-test.each(CASES.filter(({ rule }) => rule.includes('duration')))(
-  '$path refuses more than 2^63-1 ns',
-  ({ path, base }) => {
-    const rule = 'must be a duration of at most 2^63-1 nanoseconds (about 292 years)';
-    expect(linesOf(withOption(base ?? MINIMAL, path, `${MAX_DURATION_MILLIS + 1}ms`))).toEqual([
-      `${path}: ${rule}, got "9223372036855ms"`,
-    ]);
-  },
-);
+describeOptions(CASES, MINIMAL, resolvedSink);
 
 test.each([
   ['writerOptions.requestTimeout', 20, 'must be a duration with its unit, such as "20ms" or "20s", got 20'],

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { defaultsShape } from '../../../shared/config/defaults.ts';
+import { KINDS } from '../../../shared/config/kinds.ts';
 import { resolveConfig } from '../../../shared/config/resolve.ts';
-import { MINIMAL, documentOf, problemsOf, resolvedSink } from './documents.ts';
+import { MINIMAL, documentOf, problemsOf, resolvedSink, type Options } from './documents.ts';
 
 const BARE = { kind: 'bulk-sink', topic: 'orders', table: 't', serializer: 'entry' };
 const PLACE = { project: 'p', instance: 'i' };
@@ -66,4 +68,48 @@ test('a warning is given where the value takes effect', () => {
   expect(resolveConfig(documentOf(MINIMAL, defaults), 'test').warnings).toEqual([
     expect.stringContaining('pipelines.orders.writerOptions.maxInFlightEntries'),
   ]);
+});
+
+describe('pipelines of several kinds', () => {
+  const staged = { kind: 'staged-sink', topic: 'orders', table: 't', serializer: 'entry', markerFamily: 'm' };
+  const request = { kind: 'request-sink', topic: 'orders', table: 't', serializer: 'request' };
+  const pipelinesWith = (defaults: Options) =>
+    resolveConfig({ defaults: { ...PLACE, ...defaults }, pipelines: { bulk: BARE, staged, request } }, 'test').config
+      .pipelines;
+
+  test('take what they have a use for', () => {
+    const { bulk, staged: second, request: third } = pipelinesWith({
+      createDisposition: 'create-if-needed',
+      tableCreateOptions: { families: { f: {} } },
+      requestOptions: { requestTimeout: '3s' },
+      firestoreDatabase: 'sink',
+    });
+    expect(bulk).toMatchObject({ tableCreateOptions: { families: { f: { type: 'raw' } } } });
+    expect(second).toMatchObject({
+      requestOptions: { requestTimeoutMillis: 3_000 },
+      commit: { firestore: { database: 'sink' } },
+    });
+    expect(third).toMatchObject({ requestOptions: { requestTimeoutMillis: 3_000 } });
+  });
+
+  test.each([
+    ['record', 'record', 'record'],
+    ['entry', 'entry', 'request'],
+    ['request', 'entry', 'request'],
+  ])('take the payload %s of dead letters where they can make it', (payload, ofEntries, ofRequests) => {
+    const deadLetter = { topic: 'dlq', payload };
+    const pipelines = pipelinesWith({ failurePolicy: 'dead-letter', deadLetter });
+    const payloads = Object.values(pipelines).map(
+      ({ failure }) => failure.policy === 'dead-letter' && failure.deadLetter.payload,
+    );
+    expect(payloads).toEqual([ofEntries, ofEntries, ofRequests]);
+  });
+
+  test('share the declaration of every option that the defaults hold, but for the payload', () => {
+    const differing = Object.keys(defaultsShape).filter((name) => {
+      const kinds = Object.values(KINDS).filter(({ shared }) => shared.includes(name));
+      return new Set(kinds.map(({ section }) => section.shape[name] as unknown)).size > 1;
+    });
+    expect(differing).toEqual(['deadLetter']);
+  });
 });

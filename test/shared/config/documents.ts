@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { ConfigError, type ConfigProblem } from '../../../shared/base/errors.ts';
 import { resolveConfig } from '../../../shared/config/resolve.ts';
-import type { ResolvedBulkSink } from '../../../shared/config/resolved.ts';
+import type { PipelineKind, PipelineOf, ResolvedBulkSink } from '../../../shared/config/resolved.ts';
 
 export type Options = Readonly<Record<string, unknown>>;
 
@@ -29,11 +29,19 @@ export function withOption(options: Options, path: string, value: unknown): Opti
   return { ...options, [head]: rest.length === 0 ? value : withOption(section, rest.join('.'), value) };
 }
 
-export const resolvedSink = (options: Options, defaults?: Options): ResolvedBulkSink => {
+/** The only pipeline of a document, which is of the kind. */
+export function resolvedOf<Kind extends PipelineKind>(
+  kind: Kind,
+  options: Options,
+  defaults?: Options,
+): PipelineOf<Kind> {
   const sink = resolveConfig(documentOf(options, defaults), 'test').config.pipelines.orders;
-  if (!sink) throw new Error('the document resolves without its pipeline');
-  return sink;
-};
+  if (sink?.kind !== kind) throw new Error(`the document resolves without its ${kind}`);
+  return sink as PipelineOf<Kind>;
+}
+
+export const resolvedSink = (options: Options, defaults?: Options): ResolvedBulkSink =>
+  resolvedOf('bulk-sink', options, defaults);
 
 /** The problems of a document that must have some. */
 export function problemsOf(document: unknown): readonly ConfigProblem[] {

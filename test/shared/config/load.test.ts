@@ -125,7 +125,7 @@ test('a resolved document loads neither zod nor yaml, and any other document bot
       const seen = [];
       registerHooks({ resolve: (name, context, next) => (seen.push(name), next(name, context)) });
       const { loadPipeline } = await import(${JSON.stringify(new URL('../../../shared/config/load.ts', import.meta.url).href)});
-      await loadPipeline({ CONNECTOR_CONFIG: ${JSON.stringify(text)} });
+      await loadPipeline({ CONNECTOR_CONFIG: ${JSON.stringify(text)} }, 'bulk-sink');
       console.log(JSON.stringify(seen.filter((name) => name === 'zod' || name === 'yaml')));`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
     return [...new Set(JSON.parse(stdout) as string[])].toSorted();

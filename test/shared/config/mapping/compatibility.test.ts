@@ -19,13 +19,18 @@ function problems(
   kind: SinkKind,
   writeMode: string,
   written: Readonly<Record<string, unknown>> = {},
-  more: { readonly operation?: unknown; readonly markerFamily?: string } = {},
+  more: {
+    readonly operation?: unknown;
+    readonly conditional?: unknown;
+    readonly markerFamily?: string;
+    readonly isReplayProtected?: boolean;
+  } = {},
 ): readonly string[] {
-  const { operation, markerFamily } = more;
-  const options = { rowKey: '${k}', writeMode, ...(MAPPINGS[writeMode] as object), ...(operation !== undefined && { operation }) }; // prettier-ignore
+  const { operation, conditional: other, markerFamily, isReplayProtected = false } = more;
+  const options = { rowKey: '${k}', writeMode, ...(MAPPINGS[writeMode] as object), ...(operation !== undefined && { operation }), ...(other !== undefined && { conditional: other }) }; // prettier-ignore
   const { mapping } = resolveMapping(options, 'mapping');
   if (!mapping) throw new Error(`the ${writeMode} mapping of this test must resolve`);
-  const pipeline = { kind, mapping, written, path: 'pipelines.p', ...(markerFamily !== undefined && { markerFamily }) };
+  const pipeline = { kind, mapping, written, path: 'pipelines.p', isReplayProtected, ...(markerFamily !== undefined && { markerFamily }) };
   return pipelineProblems(pipeline).map(({ path, rule, got }) => `${path}: ${rule}, got ${got}`);
 }
 
@@ -36,8 +41,9 @@ describe('each kind of pipeline takes its own modes', () => {
   test.each(ENTRY_MODES)('%s writes entries', (mode) => {
     expect(problems('bulk-sink', mode)).toEqual([]);
     expect(problems('staged-sink', mode)).toEqual([]);
+    const hint = mode === 'aggregate' ? '; aggregate needs replayProtection' : '';
     expect(problems('request-sink', mode)).toEqual([
-      `pipelines.p.mapping.writeMode: must be a mode of request-sink (${REQUEST_MODES.join(', ')}), got "${mode}"`,
+      `pipelines.p.mapping.writeMode: must be a mode of request-sink (${REQUEST_MODES.join(', ')}${hint}), got "${mode}"`,
     ]);
   });
 
@@ -104,8 +110,58 @@ describe('a staged pipeline protects its markers', () => {
     expect(problems('staged-sink', 'upsert')).toEqual([]);
   });
 
+  test('the options of its requests are its own', () => {
+    expect(problems('staged-sink', 'upsert', { requestOptions: request.requestOptions })).toEqual([]);
+    expect(paths(problems('staged-sink', 'upsert', request))).toEqual(['emptyBranchPolicy']);
+  });
+
   test('their family is not written', () => {
     expect(problems('staged-sink', 'upsert', {}, { markerFamily: 'f' })).toEqual([
+      'pipelines.p.mapping.families.f: must not be the family of the markers, got "f"',
+    ]);
+  });
+});
+
+describe('a request sink with markers', () => {
+  const markers = { markerFamily: 'm', isReplayProtected: true };
+
+  test.each(['insert-if-absent', 'replace-if-newest', 'aggregate'])('takes the mode %s', (mode) => {
+    expect(problems('request-sink', mode, { emptyBranchPolicy: 'ignore' }, markers)).toEqual([]);
+  });
+
+  test.each(['append', 'increment'])('refuses %s and names what counts exactly', (mode) => {
+    const [line, ...others] = problems('request-sink', mode, {}, markers);
+    expect(others).toEqual([]);
+    expect(line).toMatch(/writeMode: cannot be protected from replays: .*aggregate type with the mode aggregate/);
+  });
+
+  test.each(['upsert', 'keep-latest'])('refuses %s, which a staged sink writes exactly once', (mode) => {
+    expect(problems('request-sink', mode, {}, markers)).toEqual([expect.stringMatching(/or the pipeline a staged-sink/)]);
+  });
+
+  test('takes a conditional whose then is empty, and no other', () => {
+    const set = { type: 'set-cell', family: 'f', qualifier: 'q', value: { utf8: 'v' } };
+    const once = { predicate: { type: 'row-exists' }, otherwise: [set] };
+    expect(problems('request-sink', 'conditional', {}, { ...markers, conditional: once })).toEqual([]);
+    expect(problems('request-sink', 'conditional', {}, { ...markers, conditional: { ...once, then: [set] } })).toEqual([
+      expect.stringMatching(/^pipelines\.p\.mapping\.conditional\.then: must be empty with replayProtection/),
+    ]);
+  });
+
+  test('keeps its markers to itself: their family is not written, and their row not deleted', () => {
+    const otherwise = [
+      { type: 'set-cell', family: 'm', qualifier: 'q', value: { utf8: 'v' } },
+      { type: 'delete-family', family: 'm' },
+      { type: 'delete-row' },
+      { type: 'delete-family', family: 'f' },
+    ];
+    const conditional = { predicate: { type: 'row-exists' }, otherwise };
+    expect(problems('request-sink', 'conditional', {}, { ...markers, conditional })).toEqual([
+      'pipelines.p.mapping.conditional.otherwise[0]: must not be the family of the markers, got "m"',
+      'pipelines.p.mapping.conditional.otherwise[1]: must not be the family of the markers, got "m"',
+      expect.stringMatching(/otherwise\[2\]: must not delete the row with replayProtection/),
+    ]);
+    expect(problems('request-sink', 'aggregate', {}, { ...markers, markerFamily: 'f' })).toEqual([
       'pipelines.p.mapping.families.f: must not be the family of the markers, got "f"',
     ]);
   });

@@ -1,0 +1,211 @@
+import { backoffDelay } from '../base/backoff.ts';
+import { abortReason, type Clock, sleep } from '../base/clock.ts';
+import { toError } from '../base/errors.ts';
+import type { Random } from '../base/ids.ts';
+import { describeError, type Logger } from '../base/logging.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { Semaphore } from '../base/semaphore.ts';
+import type { RowCall, SendRowCall } from '../model/row-call.ts';
+import { formatTableName } from '../model/table-name.ts';
+import { joinRequests, partsOf, rowOf } from './coalesce.ts';
+import { type Effect, Invocations } from './effect.ts';
+import type { Envelope } from './envelope.ts';
+import { judge, type Verdict } from './judge.ts';
+import { isBeyondHorizon } from './marker-lifetime.ts';
+import { RowLane } from './row-lane.ts';
+import { outOfTime, type WriteResult } from './write-result.ts';
+
+export interface MarkedWritesOptions {
+  /** Requests of this instance on the wire at once, at least 1. Rows wait their turn, first come first served. */
+  readonly maxInFlightRequests: number;
+  /** One attempt's time. */
+  readonly requestTimeoutMillis: number;
+  /** Markers older than this may be collected; absent: they live for ever. */
+  readonly markerHorizonMillis?: number;
+  readonly perDestinationMetrics: boolean;
+}
+
+export interface MarkedWritesDependencies {
+  readonly send: SendRowCall;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** Attempts of one request within one invocation; after them the work is given back and comes again from outside. */
+export const MAX_ATTEMPTS = 8;
+
+/** Concurrent instances must not retry in step; a quarter either way keeps the mean. */
+const RETRIES = { initialMillis: 25, maxMillis: 2000, jitter: 0.25 };
+
+/**
+ * Applies envelopes exactly once: every copy of one asks for its marker and writes it with the record's mutations in
+ * one atomic step. For one instance, whatever invocation an envelope comes from. This is the only place that sends a
+ * conditional write a second time.
+ *
+ * What must stay true: a row has at most one request in flight; every submitted envelope gets one result; an effect
+ * for which two wait counts once; nothing is sent beyond the horizon of its marker.
+ */
+export class MarkedWrites {
+  readonly #options: MarkedWritesOptions;
+  readonly #with: MarkedWritesDependencies;
+  readonly #slots: Semaphore;
+  readonly #lanes = new Map<string, RowLane>();
+  readonly #invocations = new Invocations();
+  /** What is on the wire is not called back: its answer is worth more than its slot. */
+  readonly #never = new AbortController().signal;
+  #inFlight = 0;
+
+  constructor(options: MarkedWritesOptions, dependencies: MarkedWritesDependencies) {
+    this.#options = options;
+    this.#with = dependencies;
+    this.#slots = new Semaphore(options.maxInFlightRequests);
+    dependencies.metrics.observe('inFlightRequests', () => this.#inFlight);
+  }
+
+  /**
+   * Resolves with what became of the envelope, never rejects. Once `signal` aborts the result is `unfinished` at once;
+   * what is on the wire by then may still be applied, which its marker will tell the next attempt.
+   */
+  submit(envelope: Envelope, signal: AbortSignal): Promise<WriteResult> {
+    if (signal.aborted) return Promise.resolve(outOfTime(abortReason(signal), undefined));
+    if (this.#options.perDestinationMetrics) this.#countFor('destination.recordsSend', envelope);
+    const key = rowOf(envelope);
+    let lane = this.#lanes.get(key);
+    const isNew = lane === undefined;
+    if (!lane) this.#lanes.set(key, (lane = new RowLane(key)));
+    const result = this.#invocations.wait(lane.join(envelope), signal);
+    if (isNew) this.#start(lane);
+    return result;
+  }
+
+  /** Nobody waits for this promise, so nothing may reject: every path settles what waits. */
+  #start(lane: RowLane): void {
+    this.#writeLane(lane).catch((error: unknown) => {
+      this.#with.logger.log('ERROR', 'conditional writes failed', { error: describeError(error) });
+      const message = `a conditional write failed: ${toError(error).message}`;
+      this.#settle(lane, lane.undecided(), { kind: 'unfinished', reason: 'unexpected', message });
+      this.#lanes.delete(lane.key);
+    });
+  }
+
+  /** Writes what waits for a row, one request after the other, until nothing does. */
+  async #writeLane(lane: RowLane): Promise<void> {
+    while (lane.hasWaiting) await this.#write(lane, () => lane.take());
+    this.#lanes.delete(lane.key);
+  }
+
+  /** One group from its turn to its results. What belongs to it is chosen when its turn has come, not before. */
+  async #write(lane: RowLane, choose: () => readonly Effect[]): Promise<void> {
+    let group: readonly Effect[] | undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      const release = await this.#slots.acquire(this.#never);
+      let verdict: Verdict;
+      try {
+        group = this.#sendable(lane, group ?? choose());
+        if (!isSome(group)) return;
+        if (attempt > 1) this.#with.metrics.count('writesRetried', group.length);
+        verdict = await this.#send(group);
+      } finally {
+        release();
+      }
+      switch (verdict.kind) {
+        case 'take-apart':
+          for (const part of partsOf(group)) await this.#write(lane, () => part);
+          return;
+        case 'retry':
+          if (attempt === MAX_ATTEMPTS) {
+            this.#settle(lane, group, verdict.trouble);
+            return;
+          }
+          for (const effect of group) effect.trouble = verdict.trouble;
+          await sleep(this.#with.clock, backoffDelay(RETRIES, attempt, this.#with.random), this.#never);
+          break;
+        default:
+          this.#settle(lane, group, verdict);
+          return;
+      }
+    }
+  }
+
+  /** Those of a group that are still wanted and may still be sent. */
+  #sendable(lane: RowLane, group: readonly Effect[]): readonly Effect[] {
+    const now = this.#with.clock.now();
+    return group.filter((effect) => {
+      if (!effect.isWanted) {
+        lane.done(effect);
+        return false;
+      }
+      const isBeyond = isBeyondHorizon(effect.envelope.markerTimestampMicros, this.#options.markerHorizonMillis, now);
+      if (isBeyond) this.#settle(lane, [effect], { kind: 'beyond-horizon' });
+      return !isBeyond;
+    });
+  }
+
+  async #send(group: readonly [Effect, ...Effect[]]): Promise<Verdict> {
+    const { clock, metrics, send } = this.#with;
+    const [{ envelope: first }, ...others] = group;
+    const { table, appProfileId } = first;
+    const call: RowCall = {
+      method: 'CheckAndMutateRow',
+      table,
+      appProfileId,
+      request: joinRequests([first, ...others.map(({ envelope }) => envelope)]),
+      timeoutMillis: this.#options.requestTimeoutMillis,
+      signal: this.#never,
+    };
+    if (others.length > 0) metrics.count('coalescedWrites', group.length);
+    const startedAt = clock.now();
+    this.#inFlight += 1;
+    try {
+      return judge(await send(call), group.length, table);
+    } catch (error) {
+      const message = `CheckAndMutateRow on ${formatTableName(table)} could not be sent: ${toError(error).message}`;
+      return { kind: 'unfinished', reason: 'client', message };
+    } finally {
+      this.#inFlight -= 1;
+      metrics.record('rowRequestLatency', clock.now() - startedAt);
+    }
+  }
+
+  #settle(lane: RowLane, group: readonly Effect[], result: WriteResult): void {
+    for (const effect of group) {
+      lane.done(effect);
+      const told = effect.settle(result);
+      this.#count(effect.envelope, result, told);
+    }
+  }
+
+  #count(envelope: Envelope, result: WriteResult, told: number): void {
+    const { metrics } = this.#with;
+    switch (result.kind) {
+      case 'applied':
+      case 'deduplicated': {
+        // Of those who waited for one effect all but the first are told that it was there.
+        const repeats = Math.max(0, told - 1);
+        metrics.count('requestsCompleted', 1 + repeats);
+        if (result.kind === 'applied') metrics.count('recordsApplied');
+        const deduplicated = repeats + (result.kind === 'deduplicated' ? 1 : 0);
+        if (deduplicated > 0) metrics.count('requestsDeduplicated', deduplicated);
+        return;
+      }
+      case 'rejected':
+      case 'unfinished':
+        if (result.status) metrics.count('errorClass.errors', 1, result.status.code);
+        if (this.#options.perDestinationMetrics) this.#countFor('destination.sendErrors', envelope);
+        return;
+      case 'beyond-horizon':
+        metrics.count('envelopesBeyondHorizon');
+        return;
+      default:
+        result satisfies never;
+    }
+  }
+
+  #countFor(metric: 'destination.recordsSend' | 'destination.sendErrors', { table }: Envelope): void {
+    this.#with.metrics.count(metric, 1, formatTableName(table));
+  }
+}
+
+const isSome = <Item>(items: readonly Item[]): items is readonly [Item, ...Item[]] => items.length > 0;

@@ -1,0 +1,28 @@
+/**
+ * How long a marker lives, and until when its envelope may be sent. Pure; times as their names say. Why this is safe is
+ * written down in ADR 0008.
+ *
+ * Without a horizon markers live for ever: the timestamp is 0 and the marker family has no garbage collection.
+ * With a horizon H the marker is stamped with the message's publish time p, which is the same at every delivery, and
+ * the family may collect what is older than H. An envelope is sent only before p + H − margin; so, whenever a copy of
+ * it is sent, the marker that an earlier copy left is still there.
+ */
+
+/** Room for clocks that differ and for the request's own time, between the last copy sent and the first marker collected. */
+export const HORIZON_MARGIN_MILLIS = 60 * 60 * 1000;
+
+/** @param horizonMillis undefined for markers that live for ever. */
+export const markerTimestampMicros = (publishTimeMicros: bigint, horizonMillis: number | undefined): bigint =>
+  // Whole milliseconds: the granularity of every table.
+  horizonMillis === undefined ? 0n : publishTimeMicros - (publishTimeMicros % 1000n);
+
+/**
+ * Whether an envelope may not be sent any more. One that was frozen without a horizon carries the timestamp 0, whose
+ * marker a collecting family never keeps: under a horizon it is beyond it from the start.
+ */
+export const isBeyondHorizon = (
+  markerTimestampMicros: bigint,
+  horizonMillis: number | undefined,
+  now: number,
+): boolean =>
+  horizonMillis !== undefined && now >= Number(markerTimestampMicros / 1000n) + horizonMillis - HORIZON_MARGIN_MILLIS;

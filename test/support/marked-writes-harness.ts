@@ -1,0 +1,35 @@
+import { createLogger } from '../../shared/base/logging.ts';
+import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
+import { MarkedWrites, type MarkedWritesOptions } from '../../shared/staged/marked-writes.ts';
+import { FakeMarkedTable, type FakeTableOptions } from './fake-marked-table.ts';
+import { ManualClock } from './manual-clock.ts';
+import { seededRandom } from './seeded-random.ts';
+
+export interface MarkedWritesHarness {
+  readonly clock: ManualClock;
+  readonly metrics: MetricsRegistry;
+  readonly table: FakeMarkedTable;
+  readonly writes: MarkedWrites;
+  /** Another instance over the same table and clock. */
+  readonly another: () => MarkedWrites;
+}
+
+/** The engine of conditional writes over the fake table, on a clock that the test moves. */
+export function markedWrites(
+  table: Omit<FakeTableOptions, 'clock'> = {},
+  options: Partial<MarkedWritesOptions> = {},
+  seed = 1,
+): MarkedWritesHarness {
+  const clock = new ManualClock();
+  const metrics = createMetrics();
+  const fake = new FakeMarkedTable({ ...table, clock });
+  const another = (): MarkedWrites =>
+    new MarkedWrites(
+      { maxInFlightRequests: 100, requestTimeoutMillis: 20_000, perDestinationMetrics: false, ...options },
+      { send: fake.send, clock, random: seededRandom(seed), metrics, logger: createLogger({}, () => undefined) },
+    );
+  return { clock, metrics, table: fake, writes: another(), another };
+}
+
+/** A signal that never aborts. */
+export const forEver = (): AbortSignal => new AbortController().signal;
