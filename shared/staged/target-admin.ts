@@ -6,12 +6,8 @@ import type { ProfileReading, TargetFamily } from './target.ts';
  * is changed by it. Both reject when there was no usable answer, and end with `signal`.
  */
 export interface TargetAdmin {
-  /** @param appProfileId empty for the instance's default profile. */
-  readProfile(
-    instance: Pick<TableName, 'project' | 'instance'>,
-    appProfileId: string,
-    signal: AbortSignal,
-  ): Promise<ProfileReading>;
+  /** A profile of the table's instance. @param appProfileId empty for the instance's default profile. */
+  readProfile(table: TableName, appProfileId: string, signal: AbortSignal): Promise<ProfileReading>;
   /** Every family by its name; undefined where there is no such table. */
   readFamilies(table: TableName, signal: AbortSignal): Promise<ReadonlyMap<string, TargetFamily> | undefined>;
 }
