@@ -73,7 +73,8 @@ function jsonOf(bytes: Buffer): unknown {
     return parseJson(bytes.toString());
   } catch (error) {
     // The parser's own message quotes the record.
-    const message = error instanceof RecordError ? 'must not be nested deeper than 200' : 'must be JSON, got other text';
+    const message =
+      error instanceof RecordError ? 'must not be nested deeper than 200' : 'must be JSON, got other text';
     throw new RowRequestError([{ path: 'request', message }]);
   }
 }
