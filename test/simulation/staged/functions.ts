@@ -69,8 +69,10 @@ export function startStager(
         admit: () => {
           backpressure.admit();
         },
-        keep: (envelopes, until) =>
-          backpressure.during(weightOf(envelopes), () => stager.stage(envelopes, until)),
+        keep: (received, until) => {
+          const envelopes = received.map(({ envelope }) => envelope);
+          return backpressure.during(weightOf(envelopes), () => stager.stage(envelopes, until));
+        },
         policy: failPolicy(),
         perDestinationMetrics: false,
         metrics,
@@ -93,7 +95,10 @@ export function startCommitter(
       { maxInFlightRequests: 3, requestTimeoutMillis: 5000, perDestinationMetrics: false },
       { ...remote(process, { send }), clock, random, metrics, logger: quiet },
     ),
-    targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin: new FakeTargetAdmin(), clock, logger: quiet }),
+    targets: new TargetCheck(
+      { declaredFamilies: {}, idleMillis: 3_600_000 },
+      { admin: new FakeTargetAdmin(), clock, logger: quiet },
+    ),
     onRejected: failPolicy(),
     newHolder: () => String(random()),
     clock,

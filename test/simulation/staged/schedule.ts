@@ -23,16 +23,17 @@ export interface Schedule {
 }
 
 /** Schedules in which processes die at such shares of their calls. */
-export const schedules = (deathShares: readonly [number, ...number[]]): fc.Arbitrary<Schedule> => fc.record({
-  seed: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
-  messages: fc.constantFrom(3, 8, 16),
-  rows: fc.constantFrom(1, 3),
-  deathShare: fc.constantFrom(...deathShares),
-  tableWeather: fc.constantFrom(0, 0.2, 0.6),
-  storeWeather: fc.constantFrom(0, 0.1, 0.3),
-  deliveryWeather: fc.constantFrom(0, 0.15, 0.4),
-  lostWork: fc.constantFrom(0, 0.3),
-  skewMillis: fc.constantFrom(0, 3000),
-  coordinators: fc.constantFrom(1, 2),
-  maxStagedEntries: fc.constantFrom(6, 1000),
-});
+export const schedules = (deathShares: readonly [number, ...number[]]): fc.Arbitrary<Schedule> =>
+  fc.record({
+    seed: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+    messages: fc.constantFrom(3, 8, 16),
+    rows: fc.constantFrom(1, 3),
+    deathShare: fc.constantFrom(...deathShares),
+    tableWeather: fc.constantFrom(0, 0.2, 0.6),
+    storeWeather: fc.constantFrom(0, 0.1, 0.3),
+    deliveryWeather: fc.constantFrom(0, 0.15, 0.4),
+    lostWork: fc.constantFrom(0, 0.3),
+    skewMillis: fc.constantFrom(0, 3000),
+    coordinators: fc.constantFrom(1, 2),
+    maxStagedEntries: fc.constantFrom(6, 1000),
+  });

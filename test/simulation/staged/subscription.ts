@@ -26,7 +26,12 @@ export class SimulatedSubscription<Message> {
   readonly #chains = new Map<Message, number>();
 
   constructor(
-    options: { readonly clock: Clock; readonly random: Random; readonly ackDeadlineMillis: number; readonly weather: DeliveryWeather },
+    options: {
+      readonly clock: Clock;
+      readonly random: Random;
+      readonly ackDeadlineMillis: number;
+      readonly weather: DeliveryWeather;
+    },
     /** Hands one delivery to some process; true acknowledges. Never settles when that process dies. */
     deliver: (message: Message) => Promise<boolean>,
   ) {
@@ -75,7 +80,9 @@ export class SimulatedSubscription<Message> {
     const cancel = this.#clock.after(this.#ackDeadlineMillis, () => {
       end(false);
     });
-    void this.#deliver(message).then(end);
+    this.#deliver(message).then(end, () => {
+      end(false);
+    });
   }
 }
 
