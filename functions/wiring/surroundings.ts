@@ -3,6 +3,8 @@ import { type Random, systemRandom } from '../../shared/base/ids.ts';
 import { type LineSink, stdoutLines } from '../../shared/base/logging.ts';
 import type { Signals } from '../../shared/base/shutdown.ts';
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** What an instance uses of the process that it runs in, handed in so that several can live in one and be ended alone. */
 export interface Surroundings {
   readonly clock: Clock;

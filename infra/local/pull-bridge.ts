@@ -2,7 +2,7 @@ import type { Message } from '@google-cloud/pubsub';
 import { systemClock, type Clock } from '../../shared/base/clock.ts';
 import { ConnectorError } from '../../shared/base/errors.ts';
 import { PUSH_BACKOFF_BOUNDS } from './pubsub/backoff.ts';
-import { rfc3339OfMicros } from './pubsub/proto-time.ts';
+import { rfc3339OfMicros } from './proto-time.ts';
 import { wrappedRequest, type PushRequest } from './pubsub/push-body.ts';
 import { isAcknowledgement, PushClient } from './pubsub/push-client.ts';
 import { PushPace } from './pubsub/push-pace.ts';

@@ -91,6 +91,30 @@ export const METRICS = {
   rowRequestLatency: distribution('Time from sending a single-row request to its answer or failure.', 'ms'),
   resultsPublished: counter('Results of single-row requests whose publish to the results topic was confirmed.'),
 
+  // Coordinator: checkpoints of a staged pipeline.
+  checkpointsCompleted: counter('Checkpoints completed: their segments may be written from then on.'),
+  checkpointsCommitted: counter('Checkpoints of which every envelope is answered, noticed at a tick.'),
+  segmentsRedispatched: counter(
+    'Segments sent out again because nobody finished them in time: the message or its committer was lost, or it gave them back.',
+  ),
+  stagedBacklogSegments: gauge('Segments that are staged, or owned by a checkpoint that is not committed.'),
+  stagedBacklogEnvelopes: gauge('Envelopes of the segments counted by stagedBacklogSegments.'),
+  stagedBacklogBytes: gauge('Payload of the segments counted by stagedBacklogSegments.', 'By'),
+  checkpointAge: gauge(
+    'Time since the oldest envelope of a completed and not committed checkpoint was staged; 0 without one.',
+    'ms',
+  ),
+  timeToVisibility: distribution(
+    'Time from staging the oldest envelope of a checkpoint to the answer to its last one, once it is committed.',
+    'ms',
+  ),
+  tickLatency: distribution(
+    'Duration of one tick of the coordinator, failed ones and those that found the lease held included.',
+    'ms',
+  ),
+  tickFailures: counter('Ticks that failed. Whatever one left, the next repairs.'),
+  leasesLost: counter('Times that a coordinator found its lease taken over by another in the middle of its run.'),
+
   // Messages.
   messagesAcknowledged: counter('Messages answered with 204.'),
   messagesRedelivered: counter('Messages answered so that Pub/Sub delivers them again, by reason.', ['reason']),

@@ -1,7 +1,7 @@
 import { encodeEntry } from '../mapping/entry-wire.ts';
 import { formatTableName } from '../model/table-name.ts';
 import type { FailedRecord } from './failed-record.ts';
-import { PUBLISH_TIME } from './replayed-letter.ts';
+import { type LetterPayload, PUBLISH_TIME } from './replayed-letter.ts';
 
 /** One message of the dead-letter topic. */
 export interface DeadLetter {
@@ -12,10 +12,10 @@ export interface DeadLetter {
 export interface DeadLetterOptions {
   readonly pipeline: string;
   /**
-   * `entry`: the serialized entry; `record`: the record as it was published. A record without an entry is always the
-   * record, and one that was staged is always the entry.
+   * `entry`: the serialized entry; `request`: the row request in its JSON form; `record`: the record as it was published.
+   * A record that became neither is always the record, and one that was staged is always the entry.
    */
-  readonly payload: 'entry' | 'record';
+  readonly payload: Exclude<LetterPayload, 'message'>;
 }
 
 /** The most a Pub/Sub message may hold, attributes included (10 MB), less room for what the service itself counts. */
@@ -27,20 +27,12 @@ const MAX_VALUE_BYTES = 1024;
 /**
  * The dead letter of a record. Pure. Its attributes are those of the original message plus `dlq-*`; where Pub/Sub's
  * limits leave no room, attributes of the original are left out and counted in `dlq-attributes-dropped`.
- * An entry that would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where
- * that is not there any more.
+ * What would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where that is not
+ * there any more.
  */
 export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, now: number): DeadLetter {
   const { record, reason } = failed;
-  const wantsEntry = options.payload === 'entry' || record.data === undefined;
-  const entryBytes = wantsEntry && failed.entry ? encodeEntry(failed.entry) : undefined;
-  const isEntry = entryBytes !== undefined && entryBytes.length <= MAX_MESSAGE_BYTES;
-  const data = isEntry ? entryBytes : record.data;
-  if (!data) {
-    throw new RangeError(
-      `the entry of record ${record.index} of message ${record.message.messageId} is ${entryBytes?.length ?? 0} bytes, more than the ${MAX_MESSAGE_BYTES} of a dead letter, and the record itself is not there any more`,
-    );
-  }
+  const { payload, data } = contentOf(failed, options.payload);
   const own = {
     'dlq-connector': 'bigtable',
     'dlq-pipeline': truncateUtf8(options.pipeline),
@@ -48,12 +40,40 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
     'dlq-reason': reason,
     'dlq-error': truncateUtf8(failed.detail),
     'dlq-timestamp': new Date(now).toISOString(),
-    'dlq-payload': isEntry ? 'entry' : failed.isWholeMessage ? 'message' : 'record',
+    'dlq-payload': payload,
     'dlq-original-message-id': record.message.messageId,
     'dlq-record-index': String(record.index),
     [PUBLISH_TIME]: String(record.message.publishTimeMicros),
   };
   return { data, attributes: withOriginal(own, record.message.attributes, MAX_MESSAGE_BYTES - data.length) };
+}
+
+/** What was asked for, as far as the record became that and it fits. */
+function contentOf(
+  failed: FailedRecord,
+  asked: DeadLetterOptions['payload'],
+): { readonly payload: LetterPayload; readonly data: Buffer } {
+  const { record, isWholeMessage } = failed;
+  const payload = record.data === undefined ? 'entry' : asked;
+  const bytes = writeBytes(failed, payload);
+  if (bytes && bytes.length <= MAX_MESSAGE_BYTES) return { payload, data: bytes };
+  if (record.data) return { payload: isWholeMessage ? 'message' : 'record', data: record.data };
+  throw new RangeError(
+    `the entry of record ${record.index} of message ${record.message.messageId} is ${bytes?.length ?? 0} bytes, more than the ${MAX_MESSAGE_BYTES} of a dead letter, and the record itself is not there any more`,
+  );
+}
+
+function writeBytes({ entry, encodeRequest }: FailedRecord, wanted: DeadLetterOptions['payload']): Buffer | undefined {
+  switch (wanted) {
+    case 'entry':
+      return entry && encodeEntry(entry);
+    case 'request':
+      return encodeRequest?.();
+    case 'record':
+      return undefined;
+    default:
+      return wanted satisfies never;
+  }
 }
 
 function withOriginal(

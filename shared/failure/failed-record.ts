@@ -21,8 +21,10 @@ export interface FailedRecord {
   /** The message's frame is broken: the record is the message itself. */
   readonly isWholeMessage?: boolean;
   readonly reason: 'serializer' | 'rejected' | 'beyond-horizon';
-  /** Absent where the serializer refused the record. */
+  /** Absent where the serializer refused the record, and where it became a request. */
   readonly entry?: RowEntry;
+  /** The bytes of the request that the record became, in full; absent where there is none. */
+  readonly encodeRequest?: () => Buffer;
   /** What a log may say: names the rule, never the row. */
   readonly summary: string;
   /** What a dead letter may say beside the data itself: the serializer's or the service's own words. */

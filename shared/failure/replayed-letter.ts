@@ -1,10 +1,19 @@
 import type { PushedMessage } from '../model/record.ts';
 import { parseTableName, type TableName } from '../model/table-name.ts';
 
+const LETTER_PAYLOADS = ['entry', 'request', 'record', 'message'] as const;
+
+/**
+ * What the data of a dead letter is. `entry`: an entry's bytes; `request`: a row request in its JSON form; `record`: one
+ * record, out of its frame; `message`: a whole message.
+ */
+export type LetterPayload = (typeof LETTER_PAYLOADS)[number];
+
 /** A dead letter that was published back as it is: what its attributes say of the record inside. */
 export interface ReplayedLetter {
-  /** `entry`: the data is an entry's bytes; `record`: one record, out of its frame; `message`: a whole message. */
-  readonly payload: 'entry' | 'record' | 'message';
+  readonly payload: LetterPayload;
+  /** Id of the first message that carried the record. */
+  readonly messageId?: string;
   /** The record's place in the first message that carried it. */
   readonly recordIndex: number;
   /** When that message was published: cells of the replay take this time, so that it cannot overtake newer records. */
@@ -16,12 +25,14 @@ export interface ReplayedLetter {
 /** Reads the attributes of a message; undefined when it is no dead letter of this connector. Pure. */
 export function replayedLetter({ attributes }: PushedMessage): ReplayedLetter | undefined {
   if (attributes['dlq-connector'] !== 'bigtable') return undefined;
-  const payload = attributes['dlq-payload'];
-  if (payload !== 'entry' && payload !== 'record' && payload !== 'message') return undefined;
+  const payload = LETTER_PAYLOADS.find((known) => known === attributes['dlq-payload']);
+  if (payload === undefined) return undefined;
+  const messageId = attributes['dlq-original-message-id'];
   const micros = attributes[PUBLISH_TIME];
   const destination = parseTableName(attributes['dlq-destination'] ?? '', undefined);
   return {
     payload,
+    ...(messageId !== undefined && { messageId }),
     recordIndex: wholeNumber(attributes['dlq-record-index']),
     ...(micros !== undefined && /^\d{1,18}$/.test(micros) && { publishTimeMicros: BigInt(micros) }),
     ...(destination && { destination }),

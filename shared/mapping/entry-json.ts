@@ -1,4 +1,6 @@
 import { RecordError } from '../base/errors.ts';
+import { bytesOfBase64 } from '../model/bytes.ts';
+import { int64OfJson } from '../model/int64.ts';
 import type { AggregateValue, Mutation, RowEntry } from '../model/mutation.ts';
 
 /**
@@ -118,35 +120,17 @@ function textAt(fields: Fields, name: string, path: string): string {
   return value;
 }
 
-const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-
-/**
- * Standard and URL-safe alphabets, padded or not, as proto JSON allows. The decoder drops what it cannot read, so the
- * lengths that no bytes have are refused here.
- */
+/** Standard and URL-safe alphabets, padded or not, as proto JSON allows. */
 function bytesAt(fields: Fields, name: string, path: string): Buffer {
   const value = fields[name] ?? '';
-  if (typeof value !== 'string' || !BASE64.test(value) || !hasBase64Length(value)) {
-    throw new RecordError(`${path}.${name}: must be base64`);
-  }
-  return Buffer.from(value, 'base64');
+  const bytes = typeof value === 'string' ? bytesOfBase64(value) : undefined;
+  if (bytes === undefined) throw new RecordError(`${path}.${name}: must be base64`);
+  return bytes;
 }
-
-function hasBase64Length(text: string): boolean {
-  const padding = text.indexOf('=');
-  // Padding fills the last group of four and is never a whole group; a group of one character is less than a byte.
-  return padding === -1 ? text.length % 4 !== 1 : text.length % 4 === 0 && padding % 4 >= 2;
-}
-
-const INT64 = /^-?\d{1,19}$/;
 
 function int64At(fields: Fields, name: string, path: string): bigint | undefined {
-  const value = fields[name];
-  if (value === undefined) return undefined;
-  const isNumber = typeof value === 'number' && Number.isSafeInteger(value);
-  if (isNumber || (typeof value === 'string' && INT64.test(value))) {
-    const parsed = BigInt(value);
-    if (BigInt.asIntN(64, parsed) === parsed) return parsed;
-  }
+  if (fields[name] === undefined) return undefined;
+  const value = int64OfJson(fields[name]);
+  if (value !== undefined) return value;
   throw new RecordError(`${path}.${name}: must be a 64-bit integer; write it as a string where it is above 2^53`);
 }

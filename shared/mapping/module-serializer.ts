@@ -1,18 +1,20 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError, toError } from '../base/errors.ts';
+import type { RowEntry } from '../model/mutation.ts';
 import type { Serialize, Serializer } from './serializer.ts';
 
 /**
  * Loads a user's serializer: a TypeScript or JavaScript module whose default export is a function
- * `(record, context) => RowEntry | null`, or an object {@link Serializer}. Its `open` has run when this resolves.
+ * `(record, context) => RowEntry | null` (in a request sink: `RowRequest | null`), or an object {@link Serializer}. Its
+ * `open` has run when this resolves. What it returns is the module's promise: only its shape is checked, at each record.
  * Throws a {@link ConfigError} that says what is wrong with the module.
  */
-export async function loadModuleSerializer(
+export async function loadModuleSerializer<Write = RowEntry>(
   module: string,
   baseDirectory: string,
   options: unknown,
-): Promise<Serializer> {
+): Promise<Serializer<Write>> {
   const fail = (rule: string, got: string): never => {
     throw new ConfigError('serializer', [{ path: 'serializer.module', rule, got }]);
   };
@@ -26,8 +28,8 @@ export async function loadModuleSerializer(
     );
   }
   const exported = loaded.default;
-  if (typeof exported === 'function') return { serialize: exported as Serialize };
-  if (!isSerializer(exported)) {
+  if (typeof exported === 'function') return { serialize: exported as Serialize<Write> };
+  if (!isSerializer<Write>(exported)) {
     return fail(
       'must have a default export that is a function or an object with a function "serialize"',
       typeof exported,
@@ -44,7 +46,7 @@ export async function loadModuleSerializer(
   };
 }
 
-function isSerializer(value: unknown): value is Serializer {
+function isSerializer<Write>(value: unknown): value is Serializer<Write> {
   if (typeof value !== 'object' || value === null) return false;
   const { serialize, resolve: route, open } = value as Record<string, unknown>;
   const isOptional = (member: unknown): boolean => member === undefined || typeof member === 'function';

@@ -12,11 +12,14 @@ export type { SerializerContext } from './context.ts';
  * - Returning `null` skips the record: it is written nowhere and is not a failure.
  * - Throwing is a failure of this record; the pipeline's failure policy decides what becomes of it.
  */
-export type Serialize = (record: InputRecord, context: SerializerContext) => RowEntry | null;
+export type Serialize<Write = RowEntry> = (record: InputRecord, context: SerializerContext) => Write | null;
 
-/** A serializer with what may come with it. The default export of a user's module, or just its `serialize`. */
-export interface Serializer {
-  readonly serialize: Serialize;
+/**
+ * A serializer with what may come with it. The default export of a user's module, or just its `serialize`. It makes
+ * entries; in a request sink it makes a `RowRequest`.
+ */
+export interface Serializer<Write = RowEntry> {
+  readonly serialize: Serialize<Write>;
   /**
    * Names the record's table: `project.instance.table`, or a bare table id of the pipeline's instance. Undefined
    * leaves it to the configuration. Runs before `serialize`, so that a refused record is reported against its table;
@@ -28,22 +31,22 @@ export interface Serializer {
 }
 
 /** A record that was read once: where it goes, and what it becomes. */
-export interface PreparedRecord {
+export interface PreparedRecord<Write = RowEntry> {
   /** As {@link Serializer.resolve} says it; absent leaves it to the configuration. */
   readonly table?: TableName | string;
-  readonly serialize: () => RowEntry | null;
+  readonly serialize: () => Write | null;
 }
 
 /** A serializer that reads a record once for both questions. Null skips the record before anything else is asked. */
-export interface PreparingSerializer {
-  readonly prepare: (record: InputRecord, context: SerializerContext) => PreparedRecord | null;
+export interface PreparingSerializer<Write = RowEntry> {
+  readonly prepare: (record: InputRecord, context: SerializerContext) => PreparedRecord<Write> | null;
 }
 
 /** Reads a record with either kind of serializer: its table first, so that a refused record is reported against it. */
-export function prepareRecord(
-  serializer: Serializer | PreparingSerializer,
+export function prepareRecord<Write>(
+  serializer: Serializer<Write> | PreparingSerializer<Write>,
   record: InputRecord,
-): PreparedRecord | null {
+): PreparedRecord<Write> | null {
   const context = contextOf(record);
   if ('prepare' in serializer) return serializer.prepare(record, context);
   const table = serializer.resolve?.(record);

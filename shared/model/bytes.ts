@@ -17,3 +17,19 @@ export function printableBytes(bytes: Uint8Array, maxBytes = 64): string {
   }
   return bytes.length > maxBytes ? `${text}… (${bytes.length} bytes)` : text;
 }
+
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+
+/**
+ * The bytes of a base64 text, in the standard or the URL-safe alphabet, padded or not; undefined when it is none. The
+ * platform's decoder drops what it cannot read, so the lengths that no bytes have are refused here.
+ */
+export function bytesOfBase64(text: string): Buffer | undefined {
+  return BASE64.test(text) && hasBase64Length(text) ? Buffer.from(text, 'base64') : undefined;
+}
+
+function hasBase64Length(text: string): boolean {
+  const padding = text.indexOf('=');
+  // Padding fills the last group of four and is never a whole group; a group of one character is less than a byte.
+  return padding === -1 ? text.length % 4 !== 1 : text.length % 4 === 0 && padding % 4 >= 2;
+}

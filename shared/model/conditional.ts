@@ -1,5 +1,6 @@
 import { RecordError } from '../base/errors.ts';
-import type { RowFilter } from './filter.ts';
+import { filterProblem, type RowFilter } from './filter.ts';
+import { isInt64 } from './int64.ts';
 import { MAX_MUTATIONS, type Mutation } from './mutation.ts';
 import { familyProblem, mutationsProblem, rowKeyProblem } from './mutation-rules.ts';
 
@@ -40,6 +41,7 @@ export function conditionalRequest(request: ConditionalRequest): ConditionalRequ
   if (request.then.length === 0 && request.otherwise.length === 0) {
     refuse('conditional request: must have a mutation in one of its branches, got none');
   }
+  refuse(request.predicate && filterProblem(request.predicate, 'predicate'));
   refuse(mutationsProblem(request.then, 'then') ?? mutationsProblem(request.otherwise, 'otherwise'));
   return Object.freeze({
     ...request,
@@ -62,17 +64,16 @@ export function readModifyWriteRequest(request: ReadModifyWriteRequest): ReadMod
   return Object.freeze({ ...request, rules: Object.freeze([...request.rules]) });
 }
 
-const INT64_LIMIT = 2n ** 63n;
-
-function ruleProblem(rule: ReadModifyWriteRule): string | undefined {
+/** Why a rule cannot be applied to any row, or undefined. */
+export function ruleProblem(rule: ReadModifyWriteRule): string | undefined {
   const problem = familyProblem(rule.family);
   if (problem !== undefined) return problem;
-  if (rule.kind === 'append') {
-    return rule.value.length === 0 ? 'value must not be empty, got no byte' : undefined;
-  }
-  const isInt64 = rule.amount >= -INT64_LIMIT && rule.amount < INT64_LIMIT;
-  return isInt64 ? undefined : 'amount must be a signed 64-bit integer, got a larger one';
+  if (rule.kind === 'append') return rule.value.length === 0 ? `value ${APPEND_RULE}, got no byte` : undefined;
+  return isInt64(rule.amount) ? undefined : 'amount must be a signed 64-bit integer, got a larger one';
 }
+
+/** Appending nothing is refused; incrementing by zero is not. */
+export const APPEND_RULE = 'must not be empty';
 
 function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new RecordError(problem);

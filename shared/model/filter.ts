@@ -1,4 +1,5 @@
 import { RecordError } from '../base/errors.ts';
+import { familyRule, rangeEndRule, rangeRule, rangeStartRule } from './mutation-rules.ts';
 
 /**
  * Which cells of one row a conditional request looks at. Matches are exact; the adapter quotes bytes for the wire.
@@ -26,10 +27,7 @@ export type RowFilter =
 export const noCell = (): RowFilter => ({ kind: 'none' });
 
 /** Cells of exactly this family. */
-export function familyEquals(family: string): RowFilter {
-  if (family.trim() === '') throw new RecordError('filter family: must not be blank, got a blank text');
-  return { kind: 'family', family };
-}
+export const familyEquals = (family: string): RowFilter => checked({ kind: 'family', family });
 
 /** Cells of exactly this qualifier, which may be empty. */
 export const qualifierEquals = (qualifier: Buffer): RowFilter => ({ kind: 'qualifier', qualifier });
@@ -38,29 +36,20 @@ export const qualifierEquals = (qualifier: Buffer): RowFilter => ({ kind: 'quali
 export const valueEquals = (value: Buffer): RowFilter => ({ kind: 'value', value });
 
 /** Cells from `startMicros` (at least 0) to before `endMicros` (above the start; absent = without end). */
-export function timestampRange(startMicros: bigint, endMicros?: bigint): RowFilter {
-  if (startMicros < 0n) throw new RecordError(`filter start timestamp: must be at least 0, got ${startMicros}`);
-  if (endMicros === undefined) return { kind: 'timestampRange', startMicros };
-  if (endMicros <= startMicros) {
-    throw new RecordError(`filter end timestamp: must be above the start ${startMicros}, got ${endMicros}`);
-  }
-  return { kind: 'timestampRange', startMicros, endMicros };
-}
+export const timestampRange = (startMicros: bigint, endMicros?: bigint): RowFilter =>
+  checked({ kind: 'timestampRange', startMicros, ...(endMicros !== undefined && { endMicros }) });
 
 /** The newest `count` versions of every column. */
-export const cellsPerColumn = (count: number): RowFilter => ({ kind: 'cellsPerColumn', count: positive(count) });
+export const cellsPerColumn = (count: number): RowFilter => checked({ kind: 'cellsPerColumn', count });
 
 /** The first `count` cells of the row. */
-export const cellsPerRow = (count: number): RowFilter => ({ kind: 'cellsPerRow', count: positive(count) });
+export const cellsPerRow = (count: number): RowFilter => checked({ kind: 'cellsPerRow', count });
 
 /** Cells that pass every filter, each looking at what the one before let through. */
-export const chain = (...filters: readonly RowFilter[]): RowFilter => ({ kind: 'chain', filters: some(filters) });
+export const chain = (...filters: readonly RowFilter[]): RowFilter => combined('chain', filters);
 
 /** Cells that pass any of the filters. */
-export const interleave = (...filters: readonly RowFilter[]): RowFilter => ({
-  kind: 'interleave',
-  filters: some(filters),
-});
+export const interleave = (...filters: readonly RowFilter[]): RowFilter => combined('interleave', filters);
 
 /** Whether the column holds any cell, old versions included. */
 export const cellExists = (family: string, qualifier: Buffer): RowFilter =>
@@ -73,12 +62,72 @@ export const cellExists = (family: string, qualifier: Buffer): RowFilter =>
 export const latestCellValueEquals = (family: string, qualifier: Buffer, value: Buffer): RowFilter =>
   chain(familyEquals(family), qualifierEquals(qualifier), cellsPerColumn(1), valueEquals(value));
 
-function positive(count: number): number {
-  if (Number.isInteger(count) && count > 0 && count < 2 ** 31) return count;
-  throw new RecordError(`filter count: must be an integer from 1 to 2^31 − 1, got ${count}`);
+/**
+ * How deep chains and interleaves may stand in each other
+ * (https://cloud.google.com/bigtable/docs/reference/data/rpc/google.bigtable.v2#rowfilter).
+ */
+export const MAX_FILTER_DEPTH = 20;
+
+/** Why a filter cannot be one, with the place inside it; undefined when it can. */
+export function filterProblem(filter: RowFilter, path: string, depth = 0): string | undefined {
+  switch (filter.kind) {
+    case 'none':
+    case 'qualifier':
+    case 'value':
+      return undefined;
+    case 'family':
+      return at(path, 'family', familyRule(filter.family));
+    case 'timestampRange': {
+      const { startMicros: start, endMicros: end } = filter;
+      return (
+        at(path, 'startMicros', rangeStartRule(start)) ??
+        at(path, 'endMicros', end === undefined ? undefined : (rangeRule(start, end) ?? rangeEndRule(end)))
+      );
+    }
+    case 'cellsPerColumn':
+    case 'cellsPerRow':
+      return at(path, 'count', countRule(filter.count));
+    case 'chain':
+    case 'interleave': {
+      if (depth === MAX_FILTER_DEPTH) return `${path}: ${DEPTH_RULE}`;
+      if (filter.filters.length === 0) return `${path}: ${SOME_RULE}, got none`;
+      for (const [index, inner] of filter.filters.entries()) {
+        const problem = filterProblem(inner, `${path}.${filter.kind}[${index}]`, depth + 1);
+        if (problem !== undefined) return problem;
+      }
+      return undefined;
+    }
+    default:
+      return filter satisfies never;
+  }
 }
 
-function some(filters: readonly RowFilter[]): readonly RowFilter[] {
-  if (filters.length > 0) return Object.freeze([...filters]);
-  throw new RecordError('filter: must combine at least one filter, got none');
+/** Of a chain or interleave. */
+export const SOME_RULE = 'must combine at least one filter';
+const DEPTH_RULE = `must nest chains and interleaves at most ${MAX_FILTER_DEPTH} deep, got more`;
+
+/** Why a filter, all of whose parts are right, stands too deep in itself; undefined when it does not. */
+export const depthRule = (filter: RowFilter): string | undefined =>
+  depthOf(filter) > MAX_FILTER_DEPTH ? DEPTH_RULE : undefined;
+
+const depthOf = (filter: RowFilter): number =>
+  'filters' in filter ? 1 + filter.filters.reduce((deepest, inner) => Math.max(deepest, depthOf(inner)), 0) : 0;
+
+/** Why a number cannot limit cells, or undefined. */
+export const countRule = (count: number): string | undefined =>
+  Number.isInteger(count) && count > 0 && count < 2 ** 31
+    ? undefined
+    : `must be an integer from 1 to 2^31 − 1, got ${count}`;
+
+const at = (path: string, name: string, rule: string | undefined): string | undefined =>
+  rule === undefined ? undefined : `${path}.${name}: ${rule}`;
+
+function combined(kind: 'chain' | 'interleave', filters: readonly RowFilter[]): RowFilter {
+  return checked({ kind, filters: Object.freeze([...filters]) });
+}
+
+function checked(filter: RowFilter): RowFilter {
+  const problem = filterProblem(filter, 'filter');
+  if (problem !== undefined) throw new RecordError(problem);
+  return filter;
 }

@@ -20,13 +20,15 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/records/', foundations],
   ['shared/google/', ['shared/']],
   ['shared/bulk/', capability],
-  ['shared/staged/', [...capability, 'shared/proto']],
+  ['shared/staged/', [...capability, 'shared/proto', 'shared/coordinator']],
   ['shared/single-row/', [...capability, 'shared/proto']],
-  ['shared/scan/', [...capability, 'shared/proto']],
-  ['shared/change-stream/', [...capability, 'shared/proto']],
-  ['shared/coordinator/', capability],
+  ['shared/scan/', [...capability, 'shared/proto', 'shared/coordinator']],
+  ['shared/change-stream/', [...capability, 'shared/proto', 'shared/coordinator']],
+  // Whose turn it is and when: what is done in a turn belongs to the capability.
+  ['shared/coordinator/', ['shared/model', 'shared/base']],
   // The servers stand for Google's services and know nothing of the connector; only the wiring reads its configuration.
   ['infra/local/bigtable/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
+  ['infra/local/firestore/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
   ['infra/local/pubsub/', ['infra/local/', 'shared/model', 'shared/base', 'shared/proto']],
   // The demo holds a serializer as a user writes one.
   ['infra/local/demo/', ['infra/local/', 'shared/model', 'shared/base', 'shared/mapping']],

@@ -1,7 +1,9 @@
-import type { handleServerStreamingCall, handleUnaryCall, Metadata, ServerWritableStream } from '@grpc/grpc-js';
+import type { handleServerStreamingCall, handleUnaryCall, Metadata } from '@grpc/grpc-js';
+import { abortable } from '../../../shared/base/abortable.ts';
 import { sleep, type Clock } from '../../../shared/base/clock.ts';
 import { toError } from '../../../shared/base/errors.ts';
 import type { Status } from '../../../shared/model/status.ts';
+import { aborted, endOf, writeMessage } from '../call-end.ts';
 import { GrpcError } from '../grpc.ts';
 import type { EffectOf, Faults } from './faults.ts';
 import type { RequestOf, RpcMethod } from './rpc-methods.ts';
@@ -106,7 +108,9 @@ export function streaming<Method extends RpcMethod, Response>(
     const { signal } = ended;
     runCall(context, method, call.request, signal, (effect) => {
       const isMuted = effect?.kind === 'lose-answer' || effect?.kind === 'never-answer';
-      const send: Send<Response> = isMuted ? () => Promise.resolve() : (response) => write(call, response, signal);
+      const send: Send<Response> = isMuted
+        ? () => Promise.resolve()
+        : (response) => writeMessage(call, response, signal);
       return serve(call.request, effect, { send, metadata: call.metadata, signal });
     }).then(
       () => {
@@ -121,65 +125,8 @@ export function streaming<Method extends RpcMethod, Response>(
   };
 }
 
-/** Writes, and waits for the reader when its buffers are full: a paused reader stops the scan behind it. */
-async function write<Request, Response>(
-  call: ServerWritableStream<Request, Response>,
-  response: Response,
-  signal: AbortSignal,
-): Promise<void> {
-  signal.throwIfAborted();
-  if (call.write(response)) return;
-  const drained = Promise.withResolvers<undefined>();
-  const onDrain = (): void => {
-    drained.resolve(undefined);
-  };
-  call.once('drain', onDrain);
-  try {
-    await abortable(drained.promise, signal);
-  } finally {
-    call.off('drain', onDrain);
-  }
-}
-
 /** A status as grpc-js wants it. */
 export const refusal = ({ code, message }: Status): GrpcError => new GrpcError(code, message);
-
-/** A signal for the end of one call: the caller cancelled or ran out of time, or the server closes. */
-function endOf(
-  call: { on(event: 'cancelled', listener: () => void): unknown },
-  closing: AbortSignal,
-): { signal: AbortSignal; release(): void } {
-  const controller = new AbortController();
-  const abort = (): void => {
-    controller.abort(new GrpcError('CANCELLED', 'the call ended before it was answered'));
-  };
-  call.on('cancelled', abort);
-  closing.addEventListener('abort', abort, { once: true });
-  if (closing.aborted) abort();
-  return {
-    signal: controller.signal,
-    release: () => {
-      closing.removeEventListener('abort', abort);
-    },
-  };
-}
-
-/** Waits for the promise, or rejects as soon as the signal aborts. */
-async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const end = Promise.withResolvers<never>();
-  const onAbort = (): void => {
-    end.reject(toError(signal.reason));
-  };
-  if (signal.aborted) throw toError(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, end.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
-const aborted = (signal: AbortSignal): Promise<never> => abortable(Promise.withResolvers<never>().promise, signal);
 
 function asRefusal(context: CallContext, method: RpcMethod, thrown: unknown): GrpcError {
   if (thrown instanceof GrpcError) return thrown;

@@ -1,3 +1,5 @@
+import { partitionPoint } from '../ordered-index.ts';
+
 /**
  * One row as the store keeps it: its cells in one sorted list, so that a column, a family and a range of versions each
  * are a run of neighbours. Row keys and qualifiers are latin1 strings (one character per byte): they order as Bigtable
@@ -29,18 +31,6 @@ export const latin1 = (bytes: Buffer): string => bytes.toString('latin1');
 
 /** The bytes of a row key or qualifier of the store. */
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
-
-/** The first position at which `isBefore` is false; `isBefore` must be true for a prefix of the positions only. */
-export function partitionPoint(length: number, isBefore: (index: number) => boolean): number {
-  let low = 0;
-  let high = length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBefore(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 /** Order of cells in a row and in an answer: negative, zero or positive. */
 export function compareCells(left: Cell, right: Cell): number {

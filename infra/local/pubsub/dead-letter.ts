@@ -1,7 +1,7 @@
 import type { PubsubMessage } from '../proto/google/pubsub/v1/pubsub.ts';
 import type { Entry } from './entry.ts';
 import { parseName } from './names.ts';
-import { rfc3339OfMicros } from './proto-time.ts';
+import { rfc3339OfMicros } from '../proto-time.ts';
 
 /**
  * What a dead-letter policy publishes in place of a message: data, attributes and ordering key of the original, and

@@ -1,6 +1,6 @@
 import type { PubsubMessage } from '../proto/google/pubsub/v1/pubsub.ts';
 import { messageBytes } from './limits.ts';
-import { timestampOfMicros } from './proto-time.ts';
+import { timestampOfMicros } from '../proto-time.ts';
 
 /** One published message, shared by every subscription that holds it. */
 export interface StoredMessage {

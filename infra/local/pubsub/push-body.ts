@@ -1,6 +1,6 @@
 import type { Delivery } from './subscription-state.ts';
 import type { PushSettings } from './settings.ts';
-import { rfc3339OfMicros } from './proto-time.ts';
+import { rfc3339OfMicros } from '../proto-time.ts';
 
 /** What one push request carries. Pure. */
 export interface PushRequest {

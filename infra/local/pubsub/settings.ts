@@ -1,7 +1,7 @@
 import type { Subscription } from '../proto/google/pubsub/v1/pubsub.ts';
 import type { RetryDelays } from './backoff.ts';
 import { compileFilter, type MessageFilter } from './filter.ts';
-import { millisOfDuration } from './proto-time.ts';
+import { millisOfDuration } from '../proto-time.ts';
 import type { Timing } from './timing.ts';
 
 /** A subscription's resource in the units the server works with: milliseconds of its own, faster, time. */

@@ -2,7 +2,7 @@ import type { Snapshot, SubscriberServer } from '../proto/google/pubsub/v1/pubsu
 import { GrpcError } from '../grpc.ts';
 import { refuseStale } from './exactly-once.ts';
 import { leaseMillis } from './leases.ts';
-import { microsOfTimestamp } from './proto-time.ts';
+import { microsOfTimestamp } from '../proto-time.ts';
 import { pull } from './pull.ts';
 import { unary, type CallContext } from './rpc.ts';
 import { streamingPull } from './streaming-pull.ts';

@@ -3,7 +3,7 @@ import type { Subscription } from '../proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../grpc.ts';
 import { compileFilter } from './filter.ts';
 import { parseName } from './names.ts';
-import { durationOfSeconds, millisOfDuration } from './proto-time.ts';
+import { durationOfSeconds, millisOfDuration } from '../proto-time.ts';
 import { applyMask } from './update-mask.ts';
 
 /** What a subscription's resource may hold, and what it holds by default (google/pubsub/v1/pubsub.proto). Pure. */

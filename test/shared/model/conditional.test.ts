@@ -14,6 +14,7 @@ import {
   familyEquals,
   interleave,
   latestCellValueEquals,
+  noCell,
   type RowFilter,
   timestampRange,
 } from '../../../shared/model/filter.ts';
@@ -53,6 +54,7 @@ describe('a conditional request', () => {
     ['no mutation at all', { then: [] }, 'must have a mutation in one of its branches'],
     ['100,001 mutations', { otherwise: Array.from({ length: 100_001 }, () => set()) }, 'otherwise: must be at most 100000'],
     ['a blank family', { then: [{ kind: 'deleteFromFamily', family: ' ' }] }, 'then[0] (deleteFromFamily): family must not be blank'],
+    ['a filter inside its predicate that no builder made', { predicate: { kind: 'interleave', filters: [noCell(), { kind: 'chain', filters: [] }] } }, 'predicate.interleave[1]: must combine at least one filter, got none'],
     ['a set at −2', { then: [set(-2n)] }, 'timestamp must be from -1 to 2^63 − 1 microseconds, got -2'],
     ['a set above int64', { then: [set(2n ** 63n)] }, 'timestamp must be from -1'],
     ['an aggregate at server time', { then: [{ kind: 'addToCell', family: 'f', qualifier, timestampMicros: -1n, input: { kind: 'int64', value: 1n } }] }, 'timestamp must be from 0'],
@@ -99,7 +101,14 @@ describe('a read-modify-write request', () => {
   });
 });
 
+const nested = (depth: number): RowFilter =>
+  Array.from({ length: depth }).reduce<RowFilter>((inner) => chain(inner), noCell());
+
 describe('filters', () => {
+  test('20 chains in each other are the deepest that the service takes', () => {
+    expect(nested(20).kind).toBe('chain');
+  });
+
   test('the newest version is chosen before its value is compared', () => {
     const filter = latestCellValueEquals('f', qualifier, Buffer.from('v'));
     expect(filter.kind === 'chain' && filter.filters.map(({ kind }) => kind)).toEqual([
@@ -122,12 +131,13 @@ describe('filters', () => {
 
   test.each<[string, () => RowFilter, string]>([
     ['a blank family', () => familyEquals(' '), 'must not be blank'],
-    ['a start before 0', () => timestampRange(-1n), 'must be at least 0'],
+    ['a start before 0', () => timestampRange(-1n), 'must be from 0'],
     ['an empty range', () => timestampRange(3n, 3n), 'must be above the start 3, got 3'],
     ['no cell a column', () => cellsPerColumn(0), 'from 1 to 2^31 − 1, got 0'],
     ['half a cell a row', () => cellsPerRow(0.5), 'got 0.5'],
     ['an empty chain', () => chain(), 'at least one filter'],
     ['an empty interleave', () => interleave(), 'at least one filter'],
+    ['21 chains in each other', () => nested(21), 'must nest chains and interleaves at most 20 deep'],
   ])('%s is refused', (_name, build, rule) => {
     expect(build).toThrow(rule);
   });

@@ -1,0 +1,65 @@
+import type { CollectionReference, DocumentReference, WriteBatch, WriteResult } from '@google-cloud/firestore';
+import type { CommitResult } from '../../staged/ports.ts';
+import type { PipelineState, Versioned } from '../../staged/state.ts';
+import type { FirestoreClient } from './client.ts';
+import { checkpointId, readPipelineState, versionOf } from './documents.ts';
+import { isLostPrecondition, storeCall } from './store-call.ts';
+
+/** Where the documents of one staged pipeline are. */
+export class PipelineDocuments {
+  readonly client: FirestoreClient;
+  readonly pipeline: DocumentReference;
+  readonly segments: CollectionReference;
+  readonly checkpoints: CollectionReference;
+  readonly #parts: CollectionReference;
+
+  constructor(client: FirestoreClient, name: string) {
+    this.client = client;
+    this.pipeline = client.db.collection('pipelines').doc(name);
+    this.segments = this.pipeline.collection('segments');
+    this.checkpoints = this.pipeline.collection('checkpoints');
+    this.#parts = this.pipeline.collection('parts');
+  }
+
+  segment(id: string): DocumentReference {
+    return this.segments.doc(id);
+  }
+
+  /** The documents that hold the rest of a segment's payload, in its order. */
+  parts(id: string, count: number): DocumentReference[] {
+    return Array.from({ length: count }, (_, index) => this.#parts.doc(`${id}-${index + 1}`));
+  }
+
+  checkpoint(number: number): DocumentReference {
+    return this.checkpoints.doc(checkpointId(number));
+  }
+}
+
+/** The documents of a pipeline, once the client is there. */
+export type OpenDocuments = (signal: AbortSignal) => Promise<PipelineDocuments>;
+
+export async function readPipelineDocument(
+  open: OpenDocuments,
+  signal: AbortSignal,
+): Promise<Versioned<PipelineState> | undefined> {
+  const { pipeline } = await open(signal);
+  const snapshot = await storeCall('read the state of the pipeline', signal, () => pipeline.get());
+  return snapshot.exists ? { value: readPipelineState(snapshot), version: versionOf(snapshot) } : undefined;
+}
+
+/** Sends one atomic commit; undefined where a precondition was lost, and then nothing was changed by this attempt. */
+export async function commitBatch(
+  operation: string,
+  batch: WriteBatch,
+  signal: AbortSignal,
+): Promise<readonly WriteResult[] | undefined> {
+  try {
+    return await storeCall(operation, signal, () => batch.commit());
+  } catch (error) {
+    if (isLostPrecondition(error)) return undefined;
+    throw error;
+  }
+}
+
+export const resultOf = (results: readonly WriteResult[] | undefined): CommitResult =>
+  results ? 'committed' : 'conflict';
