@@ -4,6 +4,7 @@ import { systemClock } from '../../shared/base/clock.ts';
 import { toError } from '../../shared/base/errors.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
 import { openTopicPublisher } from '../../shared/google/pubsub/topic-publisher.ts';
+import { stageDatabaseOf } from '../wiring/stage-database.ts';
 import { runCli } from './cli.ts';
 import { CommandError } from './errors.ts';
 import { createTerminal } from './terminal.ts';
@@ -31,7 +32,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 // An emulator takes no credentials, so nothing needs to look for the metadata server, which takes two seconds.
-if (process.env.PUBSUB_EMULATOR_HOST !== undefined) process.env.METADATA_SERVER_DETECTION ??= 'none';
+const { PUBSUB_EMULATOR_HOST, FIRESTORE_EMULATOR_HOST } = process.env;
+if (PUBSUB_EMULATOR_HOST !== undefined || FIRESTORE_EMULATOR_HOST !== undefined) {
+  process.env.METADATA_SERVER_DETECTION ??= 'none';
+}
 
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
@@ -45,6 +49,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     publisher: (topic, options) => openTopicPublisher(topic, options).catch(cannotConnect),
     puller: (subscription) => openSubscriptionPuller(subscription).catch(cannotConnect),
   },
+  stage: { database: stageDatabaseOf },
   clock: {
     ...systemClock,
     // Unlike the functions' clock this one holds the process: a command that waits is not finished.

@@ -1,21 +1,15 @@
-import type { ResolvedStaging } from '../../shared/config/resolved.ts';
-import {
-  createStageDatabase,
-  type PipelineStores,
-  type StageDatabase,
-} from '../../shared/google/firestore/stage-database.ts';
+import type { ResolvedFirestore } from '../../shared/config/resolved.ts';
+import type { PipelineStores, StageDatabase } from '../../shared/google/firestore/stage-database.ts';
+import { stageDatabaseOf } from './stage-database.ts';
 
 /** One client for each database, however many pipelines keep their documents in it. */
 export class StageDatabases {
   readonly #databases = new Map<string, StageDatabase>();
 
-  stores({ project, database }: ResolvedStaging['firestore'], pipeline: string): PipelineStores {
-    const key = `${project ?? ''}/${database}`;
+  stores(firestore: ResolvedFirestore, pipeline: string): PipelineStores {
+    const key = `${firestore.project ?? ''}/${firestore.database}`;
     let known = this.#databases.get(key);
-    if (!known) {
-      known = createStageDatabase({ databaseId: database, ...(project !== undefined && { projectId: project }) });
-      this.#databases.set(key, known);
-    }
+    if (!known) this.#databases.set(key, (known = stageDatabaseOf(firestore)));
     return known.stores(pipeline);
   }
 
