@@ -2,9 +2,9 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { systemClock } from '../../shared/base/clock.ts';
 import { toError } from '../../shared/base/errors.ts';
+import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
 import { openTopicPublisher } from '../../shared/google/pubsub/topic-publisher.ts';
-import { stageDatabaseOf } from '../wiring/stage-database.ts';
 import { runCli } from './cli.ts';
 import { CommandError } from './errors.ts';
 import { createTerminal } from './terminal.ts';
@@ -49,7 +49,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
     publisher: (topic, options) => openTopicPublisher(topic, options).catch(cannotConnect),
     puller: (subscription) => openSubscriptionPuller(subscription).catch(cannotConnect),
   },
-  stage: { database: stageDatabaseOf },
+  stage: {
+    database: ({ project, database }) =>
+      createStageDatabase({ databaseId: database, ...(project !== undefined && { projectId: project }) }),
+  },
   clock: {
     ...systemClock,
     // Unlike the functions' clock this one holds the process: a command that waits is not finished.

@@ -1,15 +1,21 @@
-import type { ResolvedFirestore } from '../../shared/config/resolved.ts';
-import type { PipelineStores, StageDatabase } from '../../shared/google/firestore/stage-database.ts';
-import { stageDatabaseOf } from './stage-database.ts';
+import type { ResolvedStaging } from '../../shared/config/resolved.ts';
+import {
+  createStageDatabase,
+  type PipelineStores,
+  type StageDatabase,
+} from '../../shared/google/firestore/stage-database.ts';
 
 /** One client for each database, however many pipelines keep their documents in it. */
 export class StageDatabases {
   readonly #databases = new Map<string, StageDatabase>();
 
-  stores(firestore: ResolvedFirestore, pipeline: string): PipelineStores {
-    const key = `${firestore.project ?? ''}/${firestore.database}`;
+  stores({ project, database }: ResolvedStaging['firestore'], pipeline: string): PipelineStores {
+    const key = `${project ?? ''}/${database}`;
     let known = this.#databases.get(key);
-    if (!known) this.#databases.set(key, (known = stageDatabaseOf(firestore)));
+    if (!known) {
+      known = createStageDatabase({ databaseId: database, ...(project !== undefined && { projectId: project }) });
+      this.#databases.set(key, known);
+    }
     return known.stores(pipeline);
   }
 
