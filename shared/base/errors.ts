@@ -60,7 +60,7 @@ export class RedeliverError extends ConnectorError {
 
 /** This record itself is wrong and will be wrong at every delivery: it belongs to the failure policy. */
 export class RecordError extends ConnectorError {
-  override readonly name = 'RecordError';
+  override readonly name: string = 'RecordError';
 }
 
 /** A wait ended because the invocation's time was used up. */

@@ -2,6 +2,7 @@ import { RedeliverError, toError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logging.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { countFailures } from '../failure/count-failures.ts';
 import type { FailedRecord } from '../failure/failed-record.ts';
 import type { FailurePolicy } from '../failure/policy.ts';
 import type { RowEntry } from '../model/mutation.ts';
@@ -121,12 +122,4 @@ function judged(
 
 function countSend(table: TableName, { metrics, perDestinationMetrics }: BulkSink): void {
   if (perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
-}
-
-function countFailures(failed: readonly FailedRecord[], { metrics, perDestinationMetrics }: BulkSink): void {
-  if (failed.length > 0) metrics.count('numRecordsSendErrors', failed.length);
-  if (!perDestinationMetrics) return;
-  for (const { destination } of failed) {
-    if (destination) metrics.count('destination.sendErrors', 1, formatTableName(destination));
-  }
 }

@@ -52,11 +52,11 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
 /** What was asked for, as far as the record became that and it fits. */
 function contentOf(
   failed: FailedRecord,
-  wanted: DeadLetterOptions['payload'],
+  asked: DeadLetterOptions['payload'],
 ): { readonly payload: LetterPayload; readonly data: Buffer } {
   const { record, isWholeMessage } = failed;
   // Of a record that was staged only the entry is left.
-  const payload = record.data === undefined ? 'entry' : wanted;
+  const payload = record.data === undefined ? 'entry' : asked;
   const bytes = writeBytes(failed, payload);
   if (bytes && bytes.length <= MAX_MESSAGE_BYTES) return { payload, data: bytes };
   if (record.data) return { payload: isWholeMessage ? 'message' : 'record', data: record.data };

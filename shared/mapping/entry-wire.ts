@@ -84,7 +84,8 @@ export function toWireMutation(mutation: Mutation): WireMutation {
   }
 }
 
-function fromWireMutation({ mutation }: WireMutation, path: string): Mutation {
+/** One mutation of the generated type. Throws a {@link RecordError} that starts with the path of what cannot be read. */
+export function fromWireMutation({ mutation }: WireMutation, path: string): Mutation {
   if (mutation === undefined) throw new RecordError(`${path}: must be one of the six kinds of mutation, got none`);
   switch (mutation.$case) {
     case 'setCell':

@@ -80,8 +80,8 @@ export function filterProblem(filter: RowFilter, path: string, depth = 0): strin
     case 'timestampRange': {
       const { startMicros: start, endMicros: end } = filter;
       return (
-        at(path, 'start timestamp', rangeStartRule(start)) ??
-        at(path, 'end timestamp', end === undefined ? undefined : (rangeRule(start, end) ?? rangeEndRule(end)))
+        at(path, 'startMicros', rangeStartRule(start)) ??
+        at(path, 'endMicros', end === undefined ? undefined : (rangeRule(start, end) ?? rangeEndRule(end)))
       );
     }
     case 'cellsPerColumn':
@@ -89,7 +89,7 @@ export function filterProblem(filter: RowFilter, path: string, depth = 0): strin
       return at(path, 'count', countRule(filter.count));
     case 'chain':
     case 'interleave': {
-      if (depth === MAX_FILTER_DEPTH) return `${path}: ${DEPTH_RULE}, got more`;
+      if (depth === MAX_FILTER_DEPTH) return `${path}: ${DEPTH_RULE}`;
       if (filter.filters.length === 0) return `${path}: ${SOME_RULE}, got none`;
       for (const [index, inner] of filter.filters.entries()) {
         const problem = filterProblem(inner, `${path}.${filter.kind}[${index}]`, depth + 1);
@@ -102,8 +102,16 @@ export function filterProblem(filter: RowFilter, path: string, depth = 0): strin
   }
 }
 
-const SOME_RULE = 'must combine at least one filter';
-const DEPTH_RULE = `must nest chains and interleaves at most ${MAX_FILTER_DEPTH} deep`;
+/** Of a chain or interleave. */
+export const SOME_RULE = 'must combine at least one filter';
+const DEPTH_RULE = `must nest chains and interleaves at most ${MAX_FILTER_DEPTH} deep, got more`;
+
+/** Why a filter, all of whose parts are right, stands too deep in itself; undefined when it does not. */
+export const depthRule = (filter: RowFilter): string | undefined =>
+  depthOf(filter) > MAX_FILTER_DEPTH ? DEPTH_RULE : undefined;
+
+const depthOf = (filter: RowFilter): number =>
+  'filters' in filter ? 1 + filter.filters.reduce((deepest, inner) => Math.max(deepest, depthOf(inner)), 0) : 0;
 
 /** Why a number cannot limit cells, or undefined. */
 export const countRule = (count: number): string | undefined =>
@@ -112,7 +120,7 @@ export const countRule = (count: number): string | undefined =>
     : `must be an integer from 1 to 2^31 − 1, got ${count}`;
 
 const at = (path: string, name: string, rule: string | undefined): string | undefined =>
-  rule === undefined ? undefined : `${path} ${name}: ${rule}`;
+  rule === undefined ? undefined : `${path}.${name}: ${rule}`;
 
 function combined(kind: 'chain' | 'interleave', filters: readonly RowFilter[]): RowFilter {
   return checked({ kind, filters: Object.freeze([...filters]) });

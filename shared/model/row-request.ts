@@ -4,3 +4,15 @@ import type { ConditionalRequest, ReadModifyWriteRequest } from './conditional.t
 export type RowRequest =
   | { readonly kind: 'conditional'; readonly request: ConditionalRequest }
   | { readonly kind: 'readModifyWrite'; readonly request: ReadModifyWriteRequest };
+
+/** A row request as it is written down, with what is said beside it. */
+export interface RowRequestDocument {
+  readonly request: RowRequest;
+  /** `project.instance.table` or a bare table; absent leaves it to the pipeline. */
+  readonly table?: string;
+  /** Comes back in the result; absent takes the id of what brought the request. */
+  readonly correlationId?: string;
+}
+
+/** Longest correlation id in bytes. Ours: it travels in attributes, whose values Pub/Sub bounds at 1,024. */
+export const MAX_CORRELATION_ID_BYTES = 256;

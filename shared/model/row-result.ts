@@ -10,8 +10,10 @@ export interface RowResult {
   readonly table: TableName;
   readonly rowKey: Buffer;
   readonly outcome: RowResultOutcome;
-  /** An earlier delivery of the same request had applied already; this one changed nothing. */
+  /** An earlier attempt of the same request had applied already; this one changed nothing. */
   readonly replayed?: true;
+  /** The predicate matched, or an earlier attempt had decided the request: the answer cannot say which. Nothing was changed now. */
+  readonly mayBeReplayed?: true;
 }
 
 export type RowResultOutcome =
@@ -22,11 +24,24 @@ export type RowResultOutcome =
       /** False: the selected branch is empty, and the row is as it was. */
       readonly selectedBranchHasMutations: boolean;
     }
-  | { readonly kind: 'readModifyWrite'; readonly cells: readonly ChangedCell[] };
+  | { readonly kind: 'readModifyWrite'; readonly cells: readonly ResultCell[] };
+
+export interface ResultCell extends ChangedCell {
+  /** The last rule of the request for this column was an increment, so the value is an int64 (8 bytes, big-endian). */
+  readonly isCounter?: true;
+}
 
 /** What an answer means for the request that it belongs to. Throws a `TypeError` when it belongs to another kind. */
 export function rowOutcome(request: RowRequest, answer: RowAnswer): RowResultOutcome {
-  if (answer.kind === 'readModifyWrite' && request.kind === 'readModifyWrite') return answer;
+  if (answer.kind === 'readModifyWrite' && request.kind === 'readModifyWrite') {
+    const { rules } = request.request;
+    const isCounter = ({ family, qualifier }: ChangedCell): boolean =>
+      rules.findLast((rule) => rule.family === family && rule.qualifier.equals(qualifier))?.kind === 'increment';
+    return {
+      kind: 'readModifyWrite',
+      cells: answer.cells.map((cell) => ({ ...cell, ...(isCounter(cell) && { isCounter: true }) })),
+    };
+  }
   if (answer.kind !== 'conditional' || request.kind !== 'conditional') {
     throw new TypeError(`a ${request.kind} request cannot be answered by a ${answer.kind} answer`);
   }

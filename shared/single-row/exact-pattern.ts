@@ -7,6 +7,7 @@
  */
 
 const BACKSLASH = 0x5c;
+const UNDERSCORE = 0x5f;
 const NUL_PATTERN = Buffer.from(String.raw`\x00`);
 
 /** The pattern that matches these bytes and no others. */
@@ -36,4 +37,40 @@ const isPlain = (byte: number): boolean =>
   (byte >= 0x61 && byte <= 0x7a) ||
   (byte >= 0x41 && byte <= 0x5a) ||
   (byte >= 0x30 && byte <= 0x39) ||
-  byte === 0x5f;
+  byte === UNDERSCORE;
+
+/**
+ * The bytes that a pattern matches, when it matches only one text; undefined when it holds an operator, or an escape
+ * that stands for no byte of its own.
+ */
+export function exactBytesOf(pattern: Buffer): Buffer | undefined {
+  const bytes = Buffer.allocUnsafe(pattern.length);
+  let length = 0;
+  let at = 0;
+  while (at < pattern.length) {
+    const byte = pattern[at] as number;
+    if (byte !== BACKSLASH) {
+      if (OPERATORS.has(byte)) return undefined;
+      bytes[length++] = byte;
+      at += 1;
+      continue;
+    }
+    const escaped = escapedByte(pattern, at + 1);
+    if (!escaped) return undefined;
+    bytes[length++] = escaped.byte;
+    at = escaped.end;
+  }
+  return bytes.subarray(0, length);
+}
+
+const OPERATORS = new Set(Buffer.from('.*+?()|[]{}^$'));
+const HEX = /^x([0-9A-Fa-f]{2})/;
+
+/** The byte that an escape stands for: `\xNN`, or a quoted byte that is no letter or digit. */
+function escapedByte(pattern: Buffer, at: number): { readonly byte: number; readonly end: number } | undefined {
+  const hex = HEX.exec(pattern.toString('latin1', at, at + 3));
+  if (hex) return { byte: Number.parseInt(hex[1] as string, 16), end: at + 3 };
+  const byte = pattern[at];
+  const isQuoted = byte !== undefined && byte < 0x80 && (byte === UNDERSCORE || !isPlain(byte));
+  return isQuoted ? { byte, end: at + 1 } : undefined;
+}

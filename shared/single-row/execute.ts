@@ -24,6 +24,8 @@ export interface ExecutorOptions {
   /** Requests of the instance sent and not yet answered; more wait their turn, first come first served. */
   readonly maxInFlightRequests: number;
   readonly perDestinationMetrics: boolean;
+  /** A sink's requests are its records: what is accepted counts as sent. */
+  readonly countsRecords: boolean;
 }
 
 export interface ExecutorDependencies {
@@ -52,7 +54,7 @@ export function createRowExecutor(
   metrics.observe('inFlightRequests', () => outstanding.size);
 
   return {
-    async execute(table, request, { signal, wait, marker }) {
+    async execute(table, request, { signal, wait, group, marker }) {
       let sent: RowRequest;
       try {
         sent = marker ? { kind: 'conditional', request: guarded(request, marker) } : request;
@@ -63,24 +65,20 @@ export function createRowExecutor(
       }
       const release = await enter(signal, wait);
       if (typeof release !== 'function') return release;
-      if (isClosed()) {
+      try {
+        if (isClosed()) return CLOSED;
+        if (group?.isOver) return WITHHELD;
+        const startedAt = clock.now();
+        const reply = await attempt(table, sent, signal);
+        if (isClosed()) return CLOSED;
+        const outcome = judge(reply, { asked: request, sent, table, isGuarded: marker !== undefined }, signal);
+        if (group && (outcome.kind === 'ambiguous' || outcome.kind === 'fatal')) group.isOver = true;
+        if (wasSent(reply)) metrics.record('rowRequestLatency', clock.now() - startedAt);
+        return outcome;
+      } finally {
+        // Not before the group knows: the next in line may belong to it.
         release();
-        return CLOSED;
       }
-      const startedAt = clock.now();
-      const reply = await attempt(table, sent, signal, release);
-      if (isClosed()) return CLOSED;
-      if (reply.kind === 'failed' && reply.isUnsent) return unsent(table, reply.status, signal);
-      metrics.record('rowRequestLatency', clock.now() - startedAt);
-      countAccepted(table);
-      const isGuarded = marker !== undefined;
-      const attempted = { method: METHODS[sent.kind], table, isGuarded };
-      if (reply.kind === 'failed') return failed(attempted, statusOf(reply, signal));
-      const answer = readAnswer(sent, reply.answer);
-      if (!answer) return failed(attempted, UNREADABLE, { kind: 'ambiguous', isTimeout: false });
-      const outcome = answered(request, answer, isGuarded);
-      countAnswer(outcome);
-      return outcome;
     },
     close() {
       closed = true;
@@ -101,12 +99,7 @@ export function createRowExecutor(
     }
   }
 
-  async function attempt(
-    table: TableName,
-    request: RowRequest,
-    signal: AbortSignal,
-    release: () => void,
-  ): Promise<RowReply> {
+  async function attempt(table: TableName, request: RowRequest, signal: AbortSignal): Promise<RowReply> {
     // One signal for the two that may end the call. `AbortSignal.any` would leave a trace of every call on a signal
     // that lives as long as the instance.
     const controller = new AbortController();
@@ -127,8 +120,19 @@ export function createRowExecutor(
     } finally {
       signal.removeEventListener('abort', cancel);
       outstanding.delete(controller);
-      release();
     }
+  }
+
+  function judge(reply: RowReply, { asked, sent, table, isGuarded }: Sent, signal: AbortSignal): RowOutcome {
+    if (reply.kind === 'failed' && reply.isUnsent) return unsent(table, reply.status, signal);
+    countAccepted(table);
+    const attempted = { method: METHODS[sent.kind], table, isGuarded };
+    if (reply.kind === 'failed') return failed(attempted, statusOf(reply, signal));
+    const answer = readAnswer(sent, reply.answer);
+    if (!answer) return failed(attempted, UNREADABLE, { kind: 'ambiguous', isTimeout: false });
+    const outcome = answered(asked, answer, isGuarded);
+    countAnswer(outcome);
+    return outcome;
   }
 
   function failed(attempted: Attempt, status: Status, failure = classify(status)): RowOutcome {
@@ -141,6 +145,7 @@ export function createRowExecutor(
 
   function countAccepted(table: TableName): void {
     metrics.count('requestsAccepted');
+    if (options.countsRecords) metrics.count('numRecordsSend');
     if (options.perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
   }
 
@@ -152,6 +157,15 @@ export function createRowExecutor(
     if (isEmptyBranch) metrics.count('emptyBranchesSelected');
   }
 }
+
+interface Sent {
+  readonly asked: RowRequest;
+  readonly sent: RowRequest;
+  readonly table: TableName;
+  readonly isGuarded: boolean;
+}
+
+const wasSent = (reply: RowReply): boolean => reply.kind === 'answered' || !reply.isUnsent;
 
 /** The service answered, so something happened; what, is not known. */
 const UNREADABLE: Status = { code: 'INTERNAL', message: 'the answer could not be read' };
@@ -188,6 +202,12 @@ function unsent(table: TableName, status: Status, signal: AbortSignal): RowOutco
   const message = `no request could be made for ${formatTableName(table)}, so nothing was applied: ${status.message}`;
   return { kind: 'fatal', reason: 'client', message };
 }
+
+const WITHHELD: RowOutcome = {
+  kind: 'fatal',
+  reason: 'transient',
+  message: 'not sent and not applied: another request failed that comes again together with this one',
+};
 
 const CLOSED: RowOutcome = {
   kind: 'fatal',

@@ -1,4 +1,5 @@
-import type { RowRequest } from '../model/row-request.ts';
+import type { RowRequest, RowRequestDocument } from '../model/row-request.ts';
+import type { RowResult } from '../model/row-result.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { Marker } from './marker.ts';
 import type { RowOutcome } from './outcome.ts';
@@ -16,6 +17,36 @@ export interface ExecuteOptions {
   readonly signal: AbortSignal;
   /** False: full is answered as `busy` at once. */
   readonly wait: boolean;
+  /** The requests that come again together with this one. */
+  readonly group?: RequestGroup;
   /** Guards the request against its own replays. Absent: a replay is a second request. */
   readonly marker?: Marker;
+}
+
+/**
+ * Requests that come again together. Once one of them has failed so that all must, what has not been sent is not sent,
+ * and not counted: it would be applied twice.
+ */
+export interface RequestGroup {
+  isOver: boolean;
+}
+
+/** The topic that results go to. Resolves once the publish is confirmed. */
+export interface ResultsTopic {
+  publish(message: ResultMessage, signal: AbortSignal): Promise<void>;
+  /** Sends what is queued and closes the client, within a bound of its own. */
+  close(): Promise<void>;
+}
+
+export interface ResultMessage {
+  readonly data: Buffer;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** The written forms of requests and results. Loaded at first need: most instances write or read none of them. */
+export interface WrittenForms {
+  /** Reads a request from the data of a dead letter. Throws a `RecordError`. */
+  readonly readRequest: (data: Buffer) => RowRequestDocument;
+  readonly writeRequest: (document: RowRequestDocument) => Buffer;
+  readonly writeResult: (result: RowResult) => Buffer;
 }

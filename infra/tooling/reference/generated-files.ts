@@ -1,5 +1,6 @@
 import { format } from 'prettier';
 import { connectorJsonSchema } from '../../../shared/config/json-schema.ts';
+import { requestJsonSchema, resultJsonSchema } from '../../../shared/single-row/forms/json-schema.ts';
 import { mappingPage } from './mapping-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { optionsPage } from './options-page.ts';
@@ -15,12 +16,12 @@ export interface GeneratedFile {
 /** As `npm run format` would leave it. */
 const markdown = (text: string): Promise<string> => format(text, { parser: 'markdown', printWidth: 120 });
 
+const json = (schema: object): Promise<string> => Promise.resolve(`${JSON.stringify(schema, undefined, 2)}\n`);
+
 export const GENERATED_FILES: readonly GeneratedFile[] = [
-  {
-    path: 'shared/config/connector.schema.json',
-    script: 'schema',
-    content: () => Promise.resolve(`${JSON.stringify(connectorJsonSchema(), undefined, 2)}\n`),
-  },
+  { path: 'shared/config/connector.schema.json', script: 'schema', content: () => json(connectorJsonSchema()) },
+  { path: 'shared/single-row/row-request.schema.json', script: 'schema', content: () => json(requestJsonSchema()) },
+  { path: 'shared/single-row/row-result.schema.json', script: 'schema', content: () => json(resultJsonSchema()) },
   { path: 'shared/docs/options.md', script: 'docs', content: () => markdown(optionsPage()) },
   { path: 'shared/docs/mapping.md', script: 'docs', content: () => markdown(mappingPage()) },
   { path: 'shared/docs/metrics.md', script: 'docs', content: () => markdown(metricsPage()) },

@@ -23,6 +23,7 @@ function setUp(given: Partial<ExecutorOptions> = {}) {
       requestTimeoutMillis: 20_000,
       maxInFlightRequests: 100,
       perDestinationMetrics: false,
+      countsRecords: false,
       ...given,
     },
     { send: service.send, clock, metrics },
@@ -143,6 +144,23 @@ describe('room', () => {
     const keys = service.calls.map(({ request }) => /[abc]/.exec(request.subarray(-20).toString('latin1'))?.[0]);
     expect(keys).toEqual(['a', 'b', 'c']);
     expect(metrics.snapshot().gauges.inFlightRequests).toBe(0);
+  });
+
+  test('is not taken by requests of a group that must come again, and goes to the next', async () => {
+    const { service, executor, options, counters } = setUp({ maxInFlightRequests: 1 });
+    const group = { isOver: false };
+    const first = executor.execute(T, increment(), { ...options, group });
+    const second = executor.execute(T, increment(), { ...options, group });
+    const third = executor.execute(T, increment(), options);
+    await settled();
+    service.calls[0]?.answer(failure('UNAVAILABLE'));
+    expect(await first).toMatchObject({ kind: 'ambiguous' });
+    expect(await second).toMatchObject({ kind: 'fatal', message: expect.stringContaining('not sent') as string });
+    await settled();
+    service.calls[1]?.answer(counterReply(1n));
+    expect(await third).toMatchObject({ kind: 'answered' });
+    expect(service.calls).toHaveLength(2);
+    expect(counters()).toMatchObject({ requestsAccepted: 2 });
   });
 
   test('that does not come in time leaves the request unsent and not applied', async () => {

@@ -1,0 +1,104 @@
+import { RedeliverError, toError } from '../base/errors.ts';
+import type { FailedRecord } from '../failure/failed-record.ts';
+import { rowOutcome } from '../model/row-result.ts';
+import type { RowRequestDocument } from '../model/row-request.ts';
+import { formatTableName, type TableName } from '../model/table-name.ts';
+import type { FramedRecord } from '../records/framed-records.ts';
+import { originOf, recordIdentity } from '../records/record-identity.ts';
+import type { Delivery } from './delivery.ts';
+import type { RowOutcome } from './outcome.ts';
+import type { WrittenForms } from './ports.ts';
+
+/** A record whose request is known. */
+export interface Asked {
+  readonly record: FramedRecord;
+  readonly table: TableName;
+  readonly document: RowRequestDocument;
+}
+
+/** Makes the request of a record and says what follows from its outcome; a record that is wrong is returned. */
+export async function askRecord(asked: Asked, delivery: Delivery): Promise<FailedRecord | undefined> {
+  const { sink, signal, turns, again } = delivery;
+  const { record, table, document } = asked;
+  const { markerFamily: family } = sink;
+  const outcome = await turns.take(table, document.request, () =>
+    sink.executor.execute(table, document.request, {
+      signal,
+      wait: true,
+      group: again,
+      ...(family !== undefined && { marker: { family, identity: recordIdentity(record, sink.pipeline) } }),
+    }),
+  );
+  switch (outcome.kind) {
+    case 'answered':
+      await answered(outcome, asked, delivery);
+      return undefined;
+    case 'refused':
+      return refused(outcome, asked, await sink.forms());
+    case 'ambiguous':
+      again.add(new RedeliverError('ambiguous', outcome.message));
+      return undefined;
+    case 'fatal':
+      again.add(new RedeliverError(outcome.reason, outcome.message));
+      return undefined;
+    case 'busy':
+      throw new TypeError('a request that waits for room is not told that there is none');
+    default:
+      return outcome satisfies never;
+  }
+}
+
+type Answered = Extract<RowOutcome, { kind: 'answered' }>;
+
+async function answered(outcome: Answered, asked: Asked, { sink, signal, again }: Delivery): Promise<void> {
+  const { record, table, document } = asked;
+  if (!record.letter) {
+    const publishedAt = Number(record.message.publishTimeMicros / 1000n);
+    sink.metrics.record('publishToAppliedLatency', sink.clock.now() - publishedAt);
+  }
+  if (outcome.isEmptyBranch && sink.emptyBranchPolicy === 'fail') {
+    again.add(
+      new RedeliverError(
+        'empty-branch',
+        `a conditional request on ${formatTableName(table)} selected a branch without mutations, and emptyBranchPolicy is fail: the message is not acknowledged, whatever the failurePolicy`,
+      ),
+    );
+    return;
+  }
+  const { replayed, mayBeReplayed } = outcome;
+  try {
+    await sink.results?.publish(
+      record,
+      {
+        correlationId: document.correlationId ?? originOf(record).messageId,
+        table,
+        rowKey: document.request.request.rowKey,
+        outcome: rowOutcome(document.request, outcome.answer),
+        ...(replayed && { replayed }),
+        ...(mayBeReplayed && { mayBeReplayed }),
+      },
+      signal,
+    );
+  } catch (error) {
+    again.add(error instanceof RedeliverError ? error : unexpected(error));
+  }
+}
+
+const unexpected = (error: unknown): RedeliverError =>
+  new RedeliverError('unexpected', `a result could not be written: ${toError(error).message}`, { cause: error });
+
+/** A record whose request Bigtable refused, or would: with the whole request, so that it can be made again. */
+function refused(
+  { status, message }: Extract<RowOutcome, { kind: 'refused' }>,
+  { record, table, document }: Asked,
+  { writeRequest }: WrittenForms,
+): FailedRecord {
+  return {
+    record,
+    destination: table,
+    encodeRequest: () => writeRequest(document),
+    reason: 'rejected',
+    summary: message,
+    detail: message.includes(status.message) ? message : `${message}: ${status.message}`,
+  };
+}

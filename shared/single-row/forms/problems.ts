@@ -1,0 +1,50 @@
+import { RecordError } from '../../base/errors.ts';
+import { NumberText } from '../../mapping/field-value.ts';
+
+/** One broken rule of a request, at its place in the document. The message holds the rule and what stands there. */
+export interface RequestProblem {
+  /** As one would reach for it: `conditional.then[3].setCell.family`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A document that is no row request, with every problem at once. No message quotes a row key or a value. */
+export class RowRequestError extends RecordError {
+  override readonly name = 'RowRequestError';
+  readonly problems: readonly RequestProblem[];
+
+  constructor(problems: readonly RequestProblem[], options?: ErrorOptions) {
+    const shown = problems.slice(0, MAX_SHOWN).map(({ path, message }) => `${path}: ${message}`);
+    const rest = problems.length > MAX_SHOWN ? [`and ${problems.length - MAX_SHOWN} more`] : [];
+    super([...shown, ...rest].join('; '), options);
+    this.problems = problems;
+  }
+}
+
+/** Problems that the error's own text repeats; a request may have as many as it has mutations. */
+const MAX_SHOWN = 10;
+
+/** `conditional.then[3].setCell`; the document itself where the path is empty. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  const text = path.reduce<string>((before, part) => {
+    if (typeof part === 'number') return `${before}[${part}]`;
+    return before === '' ? String(part) : `${before}.${String(part)}`;
+  }, '');
+  return text === '' ? 'request' : text;
+}
+
+/** What stands there in a person's words: its kind, never itself, for it may be row data. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'string') return value === '' ? 'an empty text' : 'a text';
+  if (value instanceof NumberText) return 'a number';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** The problem that a message states which starts with its path. */
+export function problemOf(message: string): RequestProblem {
+  const end = message.indexOf(': ');
+  return { path: message.slice(0, end), message: message.slice(end + 2) };
+}

@@ -1,0 +1,70 @@
+import type { FailedRecord } from '../failure/failed-record.ts';
+import { RedeliverError } from '../base/errors.ts';
+import { countFailures } from '../failure/count-failures.ts';
+import type { PushedMessage } from '../model/record.ts';
+import type { RowRequestDocument } from '../model/row-request.ts';
+import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
+import { prepareAs, type WriteForm } from '../records/prepare.ts';
+import { askRecord } from './ask-record.ts';
+import { type Delivery, Redelivery, type RequestSink } from './delivery.ts';
+import { requestForm } from './request-form.ts';
+import { RowTurns } from './row-turns.ts';
+
+/**
+ * One message from its push to the right to acknowledge it. Resolves when every record of it is answered and its result
+ * published, skipped, or durably handed to the failure policy; rejects with a {@link RedeliverError} when the message
+ * must come again.
+ *
+ * The order for each record is fixed: destination → request → skip → execute → verdict. Records run at once, but those of
+ * one row in their order. The first failure that ends the message wins, and what has not been sent by then is not sent:
+ * it comes again with the message, and would be applied twice. The failure policy runs last, once nothing else of the
+ * message needs redelivery.
+ */
+export async function answerMessage(message: PushedMessage, sink: RequestSink, signal: AbortSignal): Promise<void> {
+  const records = framedRecords(message, sink.framing);
+  const form = await formFor(records, sink);
+  const delivery: Delivery = { sink, signal, turns: new RowTurns(), again: new Redelivery() };
+  const failed = await Promise.all(records.map((record) => settle(record, form, delivery)));
+  const { error } = delivery.again;
+  if (error) throw error;
+  const refused = failed.filter((one) => one !== undefined);
+  countFailures(refused, sink);
+  if (refused.length > 0) await sink.policy.handle(refused, signal);
+}
+
+/** Only a dead letter of the sink's own form is read by the written form; nothing else loads it for reading. */
+async function formFor(records: readonly FramedRecord[], sink: RequestSink): Promise<WriteForm<RowRequestDocument>> {
+  const isNeeded = records.some(({ letter }) => letter?.payload === 'request');
+  if (!isNeeded) return UNREAD;
+  const { readRequest } = await sink.forms();
+  return requestForm(readRequest);
+}
+
+const UNREAD = requestForm(() => {
+  throw new TypeError('the written forms are loaded for a message that holds a request');
+});
+
+/** One record to its end; what is itself wrong is returned for the failure policy. */
+async function settle(
+  record: FramedRecord,
+  form: WriteForm<RowRequestDocument>,
+  delivery: Delivery,
+): Promise<FailedRecord | undefined> {
+  const { sink, again } = delivery;
+  const prepared = prepareAs(form, record, sink);
+  switch (prepared.kind) {
+    case 'skipped':
+      sink.metrics.count('recordsSkipped');
+      return undefined;
+    case 'failed':
+      sink.metrics.count('requestsFailed');
+      return prepared.failed;
+    case 'redeliver':
+      again.add(new RedeliverError(prepared.reason, prepared.message));
+      return undefined;
+    case 'write':
+      return askRecord({ record, table: prepared.table, document: prepared.write }, delivery);
+    default:
+      return prepared satisfies never;
+  }
+}

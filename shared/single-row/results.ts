@@ -1,0 +1,57 @@
+import { RedeliverError, toError } from '../base/errors.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { Semaphore } from '../base/semaphore.ts';
+import type { RowResult } from '../model/row-result.ts';
+import type { FramedRecord } from '../records/framed-records.ts';
+import { originOf } from '../records/record-identity.ts';
+import type { ResultsTopic, WrittenForms } from './ports.ts';
+
+/** Publishes the result of each answered record. */
+export interface ResultPublisher {
+  /** Resolves once the publish is confirmed; rejects with a {@link RedeliverError} when it is not. */
+  publish(record: FramedRecord, result: RowResult, signal: AbortSignal): Promise<void>;
+}
+
+/** Results of this instance published and not yet confirmed; more wait their turn. */
+const MAX_OUTSTANDING_RESULTS = 1000;
+
+/** Results as messages of the topic: the JSON form, with attributes to find the record again. */
+export function createResultPublisher(
+  topic: ResultsTopic,
+  { forms, metrics }: { readonly forms: () => Promise<WrittenForms>; readonly metrics: Metrics },
+): ResultPublisher {
+  const outstanding = new Semaphore(MAX_OUTSTANDING_RESULTS);
+  return {
+    async publish(record, result, signal) {
+      const { writeResult } = await forms();
+      const { messageId, recordIndex } = originOf(record);
+      try {
+        const release = await outstanding.acquire(signal);
+        try {
+          await topic.publish(
+            {
+              data: writeResult(result),
+              attributes: {
+                'content-type': 'application/json',
+                'correlation-id': result.correlationId,
+                'message-id': messageId,
+                'record-index': String(recordIndex),
+              },
+            },
+            signal,
+          );
+        } finally {
+          release();
+        }
+        metrics.count('resultsPublished');
+      } catch (error) {
+        const cause = toError(error);
+        throw new RedeliverError(
+          'result-unconfirmed',
+          `a request was answered and its result was not confirmed by resultsTopic: ${cause.message}. The message is redelivered, and the request is made again`,
+          { cause },
+        );
+      }
+    },
+  };
+}
