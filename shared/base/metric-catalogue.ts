@@ -70,7 +70,7 @@ export const METRICS = {
     'Single-row requests that Bigtable answered, whatever the empty-branch policy makes of the answer; in a staged sink envelopes that are applied, the deduplicated included.',
   ),
   requestsFailed: counter(
-    'Single-row requests that failed: refused, ambiguous or fatal; in a sink also records that its serializer refused, and requests that were refused before they were sent.',
+    'Single-row requests that failed: refused, ambiguous or fatal; in a sink also records that its serializer refused, and requests that were refused before they were sent. In a staged sink, commit messages that left work unfinished: one for each, however much.',
   ),
   requestsTimedOut: counter('Those of requestsFailed that ran into requestTimeout or the end of their invocation.'),
   requestsDeduplicated: counter(
@@ -83,6 +83,7 @@ export const METRICS = {
   ),
   coalescedWrites: counter('Envelopes of a staged sink that were sent together with others of their row.'),
   writesRetried: counter('Envelopes of a staged sink that were sent again after a transient answer or none.'),
+  segmentsCommitted: counter('Segments of a staged sink of which every envelope is answered, deleted from the store.'),
   envelopesBeyondHorizon: counter(
     'Envelopes of a staged sink that were too old to be sent, because the markers of earlier copies may be collected.',
   ),

@@ -1,3 +1,4 @@
+import type { GetAppProfileRequest } from '../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
 import type {
   CreateTableRequest,
   CheckConsistencyRequest,
@@ -37,6 +38,7 @@ export interface RpcRequests {
   DropRowRange: DropRowRangeRequest;
   GenerateConsistencyToken: GenerateConsistencyTokenRequest;
   CheckConsistency: CheckConsistencyRequest;
+  GetAppProfile: GetAppProfileRequest;
 }
 
 export type RpcMethod = keyof RpcRequests;
@@ -45,7 +47,7 @@ export type RequestOf<Method extends RpcMethod> = RpcRequests[Method];
 
 /** The full name of the table that a request is about; empty for one about an instance. */
 export function requestedTable(method: RpcMethod, request: RpcRequests[RpcMethod]): string {
-  if (method === 'PingAndWarm') return '';
+  if (method === 'PingAndWarm' || method === 'GetAppProfile') return '';
   if ('tableName' in request) return request.tableName;
   if ('tableId' in request) return `${request.parent}/tables/${request.tableId}`;
   if ('table' in request) return request.table?.name ?? '';

@@ -2,10 +2,12 @@ import { systemClock, type Clock } from '../../../shared/base/clock.ts';
 import { systemRandom, type Random } from '../../../shared/base/ids.ts';
 import { describeError, type Logger } from '../../../shared/base/logging.ts';
 import { serveGrpc } from '../grpc.ts';
+import { BigtableInstanceAdminService } from '../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
 import { BigtableTableAdminService } from '../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import { adminService } from './admin-service.ts';
 import type { CallContext } from './calls.ts';
 import { dataService } from './data-service.ts';
+import { instanceAdminService } from './instance-admin-service.ts';
 import type { Database } from './database.ts';
 import { Faults } from './faults.ts';
 import { SERVICE_LIMITS, type Limits } from './limits.ts';
@@ -52,7 +54,7 @@ export interface LocalBigtable {
 }
 
 /**
- * Starts a Bigtable that speaks the real gRPC APIs (data and table admin) on 127.0.0.1 with the status codes, limits
+ * Starts a Bigtable that speaks the real gRPC APIs (data, table admin, and of instance admin what tells of app profiles) on 127.0.0.1 with the status codes, limits
  * and semantics of the service, so that Google's clients and ours connect unchanged.
  *
  * @example
@@ -82,6 +84,10 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
     [
       { definition: BulkBigtableService, implementation: { ...dataService(database, context) } },
       { definition: BigtableTableAdminService, implementation: { ...adminService(database, context) } },
+      {
+        definition: BigtableInstanceAdminService,
+        implementation: { ...instanceAdminService(database, context) },
+      },
     ],
     options.port,
   );

@@ -78,7 +78,11 @@ describe('pipelines of several kinds', () => {
       .pipelines;
 
   test('take what they have a use for', () => {
-    const { bulk, staged: second, request: third } = pipelinesWith({
+    const {
+      bulk,
+      staged: second,
+      request: third,
+    } = pipelinesWith({
       createDisposition: 'create-if-needed',
       tableCreateOptions: { families: { f: {} } },
       requestOptions: { requestTimeout: '3s' },

@@ -122,7 +122,9 @@ describe('a mapping', () => {
     const counting = (more: Options): Options =>
       mapped('aggregate', { mapping: { rowKey: '${id}', writeMode: 'aggregate', families }, ...more });
     expect(resolved(counting({ replayProtection: { markerFamily: 'm' } })).serializer.kind).toBe('mapping');
-    expect(linesOf(counting({}))).toEqual([expect.stringMatching(/; aggregate needs replayProtection\), got "aggregate"$/)]);
+    expect(linesOf(counting({}))).toEqual([
+      expect.stringMatching(/; aggregate needs replayProtection\), got "aggregate"$/),
+    ]);
     expect(linesOf(counting({ replayProtection: { markerFamily: 'sums' } }))).toEqual([
       'mapping.families.sums: must not be the family of the markers, got "sums"',
     ]);

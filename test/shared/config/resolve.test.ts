@@ -398,9 +398,18 @@ describe('the document', () => {
     [{ pipelines: {} }, 'pipelines: must name at least one pipeline, got {}'],
     [{ pipelines: [1] }, 'pipelines: must name at least one pipeline, got a list of 1'],
     [{ pipelines: { a: null } }, 'pipelines.a: must be a section of options, got null'],
-    [{ pipelines: { a: {} } }, 'pipelines.a.kind: is required and must be one of "bulk-sink", "staged-sink", "request-sink", got nothing'],
-    [{ pipelines: { a: { kind: 'Bulk-Sink' } } }, 'pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", got "Bulk-Sink"'],
-    [{ pipelines: { a: { kind: 'toString' } } }, 'pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", got "toString"'],
+    [
+      { pipelines: { a: {} } },
+      'pipelines.a.kind: is required and must be one of "bulk-sink", "staged-sink", "request-sink", got nothing',
+    ],
+    [
+      { pipelines: { a: { kind: 'Bulk-Sink' } } },
+      'pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", got "Bulk-Sink"',
+    ],
+    [
+      { pipelines: { a: { kind: 'toString' } } },
+      'pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", got "toString"',
+    ],
     [{ defaults: 3, pipelines: { a: MINIMAL } }, 'defaults: must be a section of options, got 3'],
   ])('%j is refused', (document, line) => {
     expect(problemsOf(document).map(({ path, rule, got }) => `${path}: ${rule}, got ${got}`)).toEqual([line]);

@@ -30,7 +30,14 @@ function problems(
   const options = { rowKey: '${k}', writeMode, ...(MAPPINGS[writeMode] as object), ...(operation !== undefined && { operation }), ...(other !== undefined && { conditional: other }) }; // prettier-ignore
   const { mapping } = resolveMapping(options, 'mapping');
   if (!mapping) throw new Error(`the ${writeMode} mapping of this test must resolve`);
-  const pipeline = { kind, mapping, written, path: 'pipelines.p', isReplayProtected, ...(markerFamily !== undefined && { markerFamily }) };
+  const pipeline = {
+    kind,
+    mapping,
+    written,
+    path: 'pipelines.p',
+    isReplayProtected,
+    ...(markerFamily !== undefined && { markerFamily }),
+  };
   return pipelineProblems(pipeline).map(({ path, rule, got }) => `${path}: ${rule}, got ${got}`);
 }
 
@@ -136,7 +143,9 @@ describe('a request sink with markers', () => {
   });
 
   test.each(['upsert', 'keep-latest'])('refuses %s, which a staged sink writes exactly once', (mode) => {
-    expect(problems('request-sink', mode, {}, markers)).toEqual([expect.stringMatching(/or the pipeline a staged-sink/)]);
+    expect(problems('request-sink', mode, {}, markers)).toEqual([
+      expect.stringMatching(/or the pipeline a staged-sink/),
+    ]);
   });
 
   test('takes a conditional whose then is empty, and no other', () => {

@@ -1,0 +1,61 @@
+import type { Client } from '@grpc/grpc-js';
+import { TableAdminError } from '../../bulk/table-errors.ts';
+import { type TableName, tablePath } from '../../model/table-name.ts';
+import { GetAppProfileRequest } from '../../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
+import { GetTableRequest } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { AppProfile } from '../../proto/google/bigtable/admin/v2/instance.ts';
+import { Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
+import type { TargetAdmin } from '../../staged/target-admin.ts';
+import type { ProfileReading } from '../../staged/target.ts';
+import { adminConnections, callAdmin } from './admin-calls.ts';
+import type { BigtableAccess } from './credentials.ts';
+import { typeOfFamily } from './family-types.ts';
+import { keptMillis } from './kept-millis.ts';
+
+/** What a target is, from the admin APIs over a raw gRPC channel. Imported at the first check; nothing is retried here. */
+export function openTargetAdmin(access: BigtableAccess): TargetAdmin {
+  const connected = adminConnections(access);
+  const isEmulator = access.emulatorEndpoint !== undefined;
+  return {
+    readProfile: (table, appProfileId, signal) =>
+      connected(signal, (client) => readProfile(client, table, appProfileId, signal)).catch((error: unknown) => {
+        // Google's emulator has no instances to administer. The service has, so there it would be a refusal.
+        const isUnknown = error instanceof TableAdminError && error.status.code === 'UNIMPLEMENTED';
+        if (isEmulator && isUnknown) return { kind: 'unchecked' };
+        throw error;
+      }),
+    readFamilies: (table, signal) =>
+      connected(signal, async (client) => {
+        const name = tablePath(table);
+        const request = GetTableRequest.encode({ name, view: Table_View.SCHEMA_VIEW }).finish();
+        const call = { service: 'BigtableTableAdmin', method: 'GetTable', table, request, routing: { name }, signal };
+        const answer = await callAdmin(client, call, 'NOT_FOUND');
+        if (!answer) return undefined;
+        const families = Object.entries(Table.decode(answer).columnFamilies);
+        return new Map(
+          families.map(([id, family]) => [id, { type: typeOfFamily(family), keptMillis: keptMillis(family.gcRule) }]),
+        );
+      }),
+  };
+}
+
+async function readProfile(
+  client: Client,
+  table: TableName,
+  appProfileId: string,
+  signal: AbortSignal,
+): Promise<ProfileReading> {
+  const id = appProfileId === '' ? 'default' : appProfileId;
+  const name = `projects/${table.project}/instances/${table.instance}/appProfiles/${id}`;
+  const request = GetAppProfileRequest.encode({ name }).finish();
+  const call = { service: 'BigtableInstanceAdmin', method: 'GetAppProfile', table, request, routing: { name }, signal };
+  const answer = await callAdmin(client, call, 'NOT_FOUND');
+  if (!answer) return { kind: 'missing' };
+  const { routingPolicy } = AppProfile.decode(answer);
+  const isSingleCluster = routingPolicy?.$case === 'singleClusterRouting' && routingPolicy.value.clusterId !== '';
+  return {
+    kind: 'found',
+    isSingleCluster,
+    isTransactional: isSingleCluster && routingPolicy.value.allowTransactionalWrites,
+  };
+}

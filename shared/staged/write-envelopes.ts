@@ -1,0 +1,41 @@
+import type { Envelope } from './envelope.ts';
+import type { MarkedWrites } from './marked-writes.ts';
+import type { TargetCheck } from './target-check.ts';
+import { targetKey, targetsOf } from './target.ts';
+import type { Unfinished, WriteResult } from './write-result.ts';
+
+export interface EnvelopeWriting {
+  readonly writes: Pick<MarkedWrites, 'submit'>;
+  readonly targets: Pick<TargetCheck, 'check' | 'forget'>;
+}
+
+/**
+ * What becomes of each envelope, in the order given: all of them at once, after every target was found sound. Those of
+ * a target that is not are not sent, and hold up no others. Never rejects.
+ */
+export async function writeEnvelopes(
+  envelopes: readonly Envelope[],
+  { writes, targets }: EnvelopeWriting,
+  signal: AbortSignal,
+): Promise<readonly WriteResult[]> {
+  const refusals = new Map<string, Unfinished>();
+  await Promise.all(
+    [...targetsOf(envelopes)].map(async ([key, { target, families }]) => {
+      const refusal = await targets.check(target, families, signal);
+      if (refusal) refusals.set(key, refusal);
+    }),
+  );
+  return Promise.all(
+    envelopes.map(async (envelope) => {
+      const refusal = refusals.size > 0 ? refusals.get(targetKey(envelope)) : undefined;
+      if (refusal) return refusal;
+      const result = await writes.submit(envelope, signal);
+      if (result.kind === 'unfinished' && isOfTarget(result)) targets.forget(envelope);
+      return result;
+    }),
+  );
+}
+
+/** Whether a failure may come from what the target is. */
+const isOfTarget = ({ reason }: Unfinished): boolean =>
+  reason === 'missing-table' || reason === 'missing-family' || reason === 'refused';
