@@ -16,6 +16,18 @@ export const requestSinkRules: readonly Rule<RequestSinkOptions>[] = [
       return [{ at, rule: 'must not be the topic of the pipeline: its results would come back', got: resultsTopic }];
     }
     if (!isTopic(deadLetter?.topic)) return [];
-    return [{ at, rule: 'must not be the topic of dead letters: whoever reads one has no use for the other', got: resultsTopic }];
+    return [
+      {
+        at,
+        rule: 'must not be the topic of dead letters: whoever reads one has no use for the other',
+        got: resultsTopic,
+      },
+    ];
+  },
+  function replaysLookLikeEmptyBranches({ options: { emptyBranchPolicy, replayProtection } }) {
+    if (emptyBranchPolicy !== 'fail' || !replayProtection) return [];
+    const rule =
+      'must be ignore with replayProtection: a replay is answered like an empty branch, and a message that was applied would come back for ever';
+    return [{ at: ['emptyBranchPolicy'], rule, got: emptyBranchPolicy }];
   },
 ];

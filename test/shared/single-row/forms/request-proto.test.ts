@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RowRequest as ProtoRequest } from '../../../../shared/proto/connector/v1/row_request.ts';
-import { CheckAndMutateRowRequest, ReadModifyWriteRowRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import {
+  CheckAndMutateRowRequest,
+  ReadModifyWriteRowRequest,
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { RowFilter as WireFilter } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { blank } from '../../../../infra/local/unary.ts';
 import { exactBytesOf, patternOf } from '../../../../shared/single-row/exact-pattern.ts';
@@ -29,7 +32,8 @@ const conditional = (more: Partial<CheckAndMutateRowRequest>): ProtoRequest['req
   $case: 'conditional',
   value: { ...blank(CheckAndMutateRowRequest), rowKey, trueMutations: [deleteRow], ...more },
 });
-const filtered = (filter: WireFilter['filter']): ProtoRequest['request'] => conditional({ predicateFilter: { filter } });
+const filtered = (filter: WireFilter['filter']): ProtoRequest['request'] =>
+  conditional({ predicateFilter: { filter } });
 const rules = (more: Partial<ReadModifyWriteRowRequest>): ProtoRequest['request'] => ({
   $case: 'readModifyWrite',
   value: { ...blank(ReadModifyWriteRowRequest), rowKey, ...more },
