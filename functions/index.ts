@@ -5,6 +5,7 @@ import { leaveFrameworkDomain } from './wiring/framework-domain.ts';
 /** Every entry point, by the name to deploy it under. Only the deployed one is loaded: cold start is paid for by module. */
 const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
   bulkSink: async () => (await import('./bulk-sink.ts')).bulkSink,
+  requestSink: async () => (await import('./request-sink.ts')).requestSink,
   rowRequest: async () => (await import('./row-request.ts')).rowRequest,
 };
 
