@@ -3,13 +3,14 @@ import { toError } from '../../base/errors.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { ResolvedDestination } from '../../config/resolved.ts';
 import { identityOfId } from '../../model/identity.ts';
-import type { RowRequestDocument } from '../../model/row-request.ts';
+import { familiesOfRequest, type RowRequestDocument } from '../../model/row-request.ts';
 import { rowOutcome } from '../../model/row-result.ts';
 import { formatTableName, parseTableName, type TableName } from '../../model/table-name.ts';
 import { CONTENT_TYPES, decodeRowRequest, encodeRowResult, formOf } from '../forms/documents.ts';
 import { RowRequestError } from '../forms/problems.ts';
+import type { ReplayProtection } from '../delivery.ts';
 import type { RowOutcome } from '../outcome.ts';
-import type { ExecuteOptions, RowExecutor } from '../ports.ts';
+import type { RowExecutor } from '../ports.ts';
 import { failureOf, type HttpFailure, invalid, unsent } from './failure.ts';
 
 /** A row request as it came over HTTP. */
@@ -37,8 +38,8 @@ export interface RowService {
   readonly executor: RowExecutor;
   readonly destination: ResolvedDestination;
   readonly emptyBranchPolicy: 'ignore' | 'fail';
-  /** Every request carries a marker in this family, known by its correlation id. */
-  readonly markerFamily?: string;
+  /** Every request carries a marker, known by its correlation id. Absent: a replay is a second request. */
+  readonly protection?: ReplayProtection;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
@@ -74,11 +75,7 @@ async function resultOf(request: HttpRequest, service: RowService): Promise<Resu
   if (refusal) return refusal;
   const document = decodeRowRequest(request.body, request.contentType);
   const table = tableOf(document, service.destination);
-  const outcome = await service.executor.execute(table, document.request, {
-    signal: request.signal,
-    wait: false,
-    ...markerOf(document, service),
-  });
+  const outcome = await execute(document, table, service, request.signal);
   if (outcome.kind !== 'answered') return failureOf(outcome);
   if (outcome.isEmptyBranch && service.emptyBranchPolicy === 'fail') return emptyBranch(table);
   return { result: rowResult(outcome, { document, table, requestId: request.requestId }) };
@@ -101,11 +98,28 @@ function tableOf({ table: named }: RowRequestDocument, { table, home }: Resolved
   throw new RowRequestError([{ path: 'table', message }]);
 }
 
+/** Markers are looked to before the request: one that is lost would let a replay through. */
+async function execute(
+  document: RowRequestDocument,
+  table: TableName,
+  { executor, protection, pipeline }: RowService,
+  signal: AbortSignal,
+): Promise<RowOutcome> {
+  const { request } = document;
+  if (!protection) return executor.execute(table, request, { signal, wait: false });
+  const identity = identityOfId(pipeline, namedBy(document));
+  const unfit = await protection.check(table, familiesOfRequest(request), signal);
+  if (unfit) return { kind: 'fatal', reason: unfit.reason, message: unfit.message };
+  return executor.execute(table, request, {
+    signal,
+    wait: false,
+    marker: { family: protection.markerFamily, identity },
+  });
+}
+
 /** A caller that sends a request again names it again; by anything else a replay cannot be known. */
-function markerOf({ correlationId }: RowRequestDocument, service: RowService): Pick<ExecuteOptions, 'marker'> {
-  const { markerFamily: family, pipeline } = service;
-  if (family === undefined) return {};
-  if (correlationId !== undefined) return { marker: { family, identity: identityOfId(pipeline, correlationId) } };
+function namedBy({ correlationId }: RowRequestDocument): string {
+  if (correlationId !== undefined) return correlationId;
   const message = 'is required, for replayProtection knows a request that is sent again by it';
   throw new RowRequestError([{ path: 'correlationId', message }]);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { RedeliverError } from '../../../../shared/base/errors.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import type { RowRequest } from '../../../../shared/model/row-request.ts';
@@ -10,6 +11,7 @@ import {
   MAX_BODY_BYTES,
   type RowService,
 } from '../../../../shared/single-row/http/answer.ts';
+import type { ReplayProtection } from '../../../../shared/single-row/delivery.ts';
 import type { RowOutcome } from '../../../../shared/single-row/outcome.ts';
 import type { ExecuteOptions } from '../../../../shared/single-row/ports.ts';
 
@@ -116,6 +118,12 @@ describe('a request that is answered', () => {
   });
 });
 
+/** Markers in this family; a table is unfit for them as long as there is a reason. */
+const markersIn = (markerFamily: string, reason?: 'missing-table'): ReplayProtection => ({
+  markerFamily,
+  check: () => Promise.resolve(reason && new RedeliverError(reason, 'unfit')),
+});
+
 const status = { code: 'UNAVAILABLE', message: 'words of the service' } as const;
 
 describe('a request without a result is answered by', () => {
@@ -191,7 +199,7 @@ describe('a request without a result is answered by', () => {
 });
 
 test('with replay protection the correlation id is what a replay is known by', async () => {
-  const { ask, executed } = serving(decided(false), { markerFamily: 'm' });
+  const { ask, executed } = serving(decided(false), { protection: markersIn('m') });
   for (const correlationId of ['a', 'a', 'b']) await ask({ ...CONDITIONAL, correlationId });
   const [first, again, other] = executed.map(({ marker }) => marker);
   expect(first).toEqual({ family: 'm', identity: expect.stringMatching(/^[0-9a-f]{32}$/) as string });
@@ -201,6 +209,13 @@ test('with replay protection the correlation id is what a replay is known by', a
   expect([answer.status, answer.json()]).toMatchObject([400, { error: { problems: [{ path: 'correlationId' }] } }]);
   expect(executed).toHaveLength(3);
 });
+
+test('a table that cannot hold markers is told before anything is sent', async () => {
+  const { ask, executed } = serving(decided(false), { protection: markersIn('m', 'missing-table') });
+  const answer = await ask({ ...CONDITIONAL, correlationId: 'a' });
+  expect([answer.status, answer.json()]).toMatchObject([502, { error: { code: 'missing-table', mayHaveApplied: false } }]);
+  expect(executed).toEqual([]);
+}); // prettier-ignore
 
 test('the log says what went wrong under the request id, and holds no row key and none of the service’s words', async () => {
   const refused = { code: 'INVALID_ARGUMENT', message: 'bad row secret-row' } as const;
