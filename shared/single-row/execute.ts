@@ -48,10 +48,10 @@ export function createRowExecutor(
   { send, clock, metrics }: ExecutorDependencies,
 ): ClosableRowExecutor {
   const room = new Semaphore(options.maxInFlightRequests);
-  const outstanding = new Set<AbortController>();
-  let closed = false;
-  const isClosed = (): boolean => closed;
-  metrics.observe('inFlightRequests', () => outstanding.size);
+  const closing = new AbortController();
+  const isClosed = (): boolean => closing.signal.aborted;
+  let inFlight = 0;
+  metrics.observe('inFlightRequests', () => inFlight);
 
   return {
     async execute(table, request, { signal, wait, group, marker }) {
@@ -81,8 +81,7 @@ export function createRowExecutor(
       }
     },
     close() {
-      closed = true;
-      for (const controller of outstanding) controller.abort(new Error('this instance is shutting down'));
+      closing.abort(new Error('this instance is shutting down'));
     },
   };
 
@@ -100,14 +99,7 @@ export function createRowExecutor(
   }
 
   async function attempt(table: TableName, request: RowRequest, signal: AbortSignal): Promise<RowReply> {
-    // One signal for the two that may end the call. `AbortSignal.any` would leave a trace of every call on a signal
-    // that lives as long as the instance.
-    const controller = new AbortController();
-    const cancel = (): void => {
-      controller.abort(abortReason(signal));
-    };
-    signal.addEventListener('abort', cancel, { once: true });
-    outstanding.add(controller);
+    inFlight += 1;
     try {
       return await send({
         method: METHODS[request.kind],
@@ -115,11 +107,10 @@ export function createRowExecutor(
         appProfileId: options.appProfileId,
         request: encodeRowRequest(table, options.appProfileId, request),
         timeoutMillis: options.requestTimeoutMillis,
-        signal: controller.signal,
+        signals: [signal, closing.signal],
       });
     } finally {
-      signal.removeEventListener('abort', cancel);
-      outstanding.delete(controller);
+      inFlight -= 1;
     }
   }
 

@@ -153,7 +153,7 @@ export class MarkedWrites {
       appProfileId,
       request: joinRequests([first, ...others.map(({ envelope }) => envelope)]),
       timeoutMillis: this.#options.requestTimeoutMillis,
-      signal: this.#never,
+      signals: [],
     };
     if (others.length > 0) metrics.count('coalescedWrites', group.length);
     const startedAt = clock.now();

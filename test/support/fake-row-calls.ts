@@ -20,9 +20,11 @@ export class FakeRowCalls {
   readonly send: SendRowCall = (call) => {
     const { promise, resolve } = Promise.withResolvers<RowReply>();
     this.calls.push({ ...call, answer: resolve });
-    call.signal.addEventListener('abort', () => {
-      resolve(failure('CANCELLED', 'Cancelled on client'));
-    });
+    for (const signal of call.signals) {
+      signal.addEventListener('abort', () => {
+        resolve(failure('CANCELLED', 'Cancelled on client'));
+      });
+    }
     if (this.reply) resolve(this.reply(call));
     return promise;
   };

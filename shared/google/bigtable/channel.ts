@@ -1,11 +1,6 @@
-import {
-  type ChannelCredentials,
-  Client,
-  Metadata,
-  status as grpcStatus,
-  type StatusObject,
-} from '@grpc/grpc-js';
+import { type ChannelCredentials, Client, Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
 import { toError } from '../../base/errors.ts';
+import { onAbort } from '../../base/on-abort.ts';
 
 /** How one streamed call ended: its status, and whether the service said anything at all before. */
 export interface CallEnding {
@@ -107,17 +102,17 @@ export class ChannelSet {
 
   /**
    * Makes one unary call with an encoded request. The promise always resolves: with the ending, and with the answer's
-   * bytes when its status is OK. `signal` cancels the call, which then ends as CANCELLED unless it was answered first.
+   * bytes when its status is OK. Each of `signals` cancels the call, which then ends as CANCELLED unless it was answered first.
    */
   unary(
     method: string,
     request: Buffer,
     metadata: Metadata,
     deadline: number,
-    signal: AbortSignal,
+    signals: readonly AbortSignal[],
   ): Promise<UnaryEnding> {
     if (this.#isClosed) return Promise.resolve({ ...NOT_SENT, isSent: false });
-    if (signal.aborted) return Promise.resolve({ ...NOT_STARTED, isSent: false });
+    if (signals.some(({ aborted }) => aborted)) return Promise.resolve({ ...NOT_STARTED, isSent: false });
     const channel = this.#pick();
     channel.inFlight += 1;
     // What `makeUnaryRequest` is made of, without its interceptors and the stack trace that it keeps of every call.
@@ -125,6 +120,7 @@ export class ChannelSet {
     const cancel = (): void => {
       call.cancelWithStatus(grpcStatus.CANCELLED, 'Cancelled on client');
     };
+    const forgets = signals.map((signal) => onAbort(signal, cancel));
     return new Promise((resolve) => {
       let answer: Buffer | undefined;
       call.start(metadata, {
@@ -133,7 +129,7 @@ export class ChannelSet {
           answer = message ?? undefined;
         },
         onReceiveStatus: (status) => {
-          signal.removeEventListener('abort', cancel);
+          for (const forget of forgets) forget();
           channel.inFlight -= 1;
           const isHeard = status.code !== grpcStatus.DEADLINE_EXCEEDED;
           if (!isHeard) channel.isSuspect = true;
@@ -143,7 +139,6 @@ export class ChannelSet {
           else resolve({ status: NO_ANSWER, isHeard, isSent: true });
         },
       });
-      signal.addEventListener('abort', cancel, { once: true });
       call.sendMessageWithContext({}, request);
       call.halfClose();
       call.startRead();

@@ -21,12 +21,12 @@ export function createRowCalls(pool: ClientPool): SendRowCall {
   return async (call) => {
     const deadlineAt = Date.now() + call.timeoutMillis;
     const patience = (): AbortSignal =>
-      AbortSignal.any([call.signal, AbortSignal.timeout(Math.max(0, deadlineAt - Date.now()))]);
+      AbortSignal.any([...call.signals, AbortSignal.timeout(Math.max(0, deadlineAt - Date.now()))]);
     const path = PATHS[call.method];
     let ending: UnaryEnding;
     try {
       ending = await pool.use(call.table, patience, (channels) =>
-        channels.unary(path, call.request, metadataOf(call), deadlineAt, call.signal),
+        channels.unary(path, call.request, metadataOf(call), deadlineAt, call.signals),
       );
     } catch (error) {
       // The channel's own endings never reject: whatever is thrown was thrown before a request was made.
@@ -51,13 +51,14 @@ const MAX_KEPT_METADATA = 1000;
 function cachedMetadata(): (call: RowCall) => Metadata {
   const kept = new Map<string, Metadata>();
   return ({ table, appProfileId }) => {
-    const params = `table_name=${encodeURIComponent(tablePath(table))}&app_profile_id=${encodeURIComponent(appProfileId)}`;
-    const known = kept.get(params);
+    const key = `${tablePath(table)}/${appProfileId}`;
+    const known = kept.get(key);
     if (known) return known;
+    const params = `table_name=${encodeURIComponent(tablePath(table))}&app_profile_id=${encodeURIComponent(appProfileId)}`;
     const metadata = new Metadata();
     metadata.set('x-goog-api-client', API_CLIENT);
     metadata.set('x-goog-request-params', params);
-    if (kept.size < MAX_KEPT_METADATA) kept.set(params, metadata);
+    if (kept.size < MAX_KEPT_METADATA) kept.set(key, metadata);
     return metadata;
   };
 }

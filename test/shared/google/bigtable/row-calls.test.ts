@@ -29,7 +29,7 @@ function callOf(request: RowRequest, given: Partial<RowCall> = {}): RowCall {
     appProfileId,
     request: encodeRowRequest(table, appProfileId, request),
     timeoutMillis: 5000,
-    signal: new AbortController().signal,
+    signals: [new AbortController().signal],
     ...given,
   };
 }
@@ -102,14 +102,14 @@ describe('over gRPC, against the embedded server', () => {
     });
     const controller = new AbortController();
     const table = tableName('p', 'i', 'cancelled');
-    const waiting = createRowCalls(pool)(callOf(increment(), { table, signal: controller.signal }));
+    const waiting = createRowCalls(pool)(callOf(increment(), { table, signals: [controller.signal] }));
     await expect.poll(() => fault.hits).toBe(1);
     controller.abort();
     expect(await waiting).toMatchObject({ kind: 'failed', isUnsent: false, status: { code: 'CANCELLED' } });
   });
 
   test('a signal that aborted before leaves the call unsent', async () => {
-    const reply = await createRowCalls(pool)(callOf(increment(), { signal: AbortSignal.abort() }));
+    const reply = await createRowCalls(pool)(callOf(increment(), { signals: [AbortSignal.abort()] }));
     expect(reply).toMatchObject({ kind: 'failed', isUnsent: true });
   });
 

@@ -1,0 +1,24 @@
+/** The callbacks of each signal, behind one listener. */
+const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls `callback` when `signal` aborts; the returned function takes that back. For signals that many wait on: an event
+ * target compares a new listener with every one that it has, so that n of them cost n² steps, and each costs more than
+ * a member of a set. `callback` must not throw. Not called for a signal that has aborted already.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  let waiting = callbacks.get(signal);
+  if (!waiting) {
+    const all = new Set<() => void>();
+    waiting = all;
+    callbacks.set(signal, all);
+    const call = (): void => {
+      for (const each of all) each();
+    };
+    signal.addEventListener('abort', call, { once: true });
+  }
+  waiting.add(callback);
+  return () => {
+    waiting.delete(callback);
+  };
+}
