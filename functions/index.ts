@@ -6,6 +6,7 @@ import { leaveFrameworkDomain } from './wiring/framework-domain.ts';
 const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
   bulkSink: async () => (await import('./bulk-sink.ts')).bulkSink,
   requestSink: async () => (await import('./request-sink.ts')).requestSink,
+  rowRequest: async () => (await import('./row-request.ts')).rowRequest,
 };
 
 for (const [name, load] of Object.entries(ENTRY_POINTS)) {

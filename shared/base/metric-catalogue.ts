@@ -90,6 +90,11 @@ export const METRICS = {
   inFlightRequests: gauge('Single-row requests sent and not yet answered.'),
   rowRequestLatency: distribution('Time from sending a single-row request to its answer or failure.', 'ms'),
   resultsPublished: counter('Results of single-row requests whose publish to the results topic was confirmed.'),
+  httpAnswers: counter('Single-row requests over HTTP that were answered, by HTTP status.', ['status']),
+  callersGone: counter(
+    'Single-row requests over HTTP whose caller left before the answer. What was sent by then is cancelled, and may have applied.',
+  ),
+  httpLatency: distribution('Time from a single-row request over HTTP to its answer.', 'ms'),
 
   // Coordinator: checkpoints of a staged pipeline.
   checkpointsCompleted: counter('Checkpoints completed: their segments may be written from then on.'),

@@ -10,7 +10,8 @@ const DIGITS = /^-?\d{1,19}$/;
 
 /** An int64 as JSON carries it: decimal digits in a text, or a number where numbers are exact. Undefined otherwise. */
 export function int64OfJson(value: unknown): bigint | undefined {
-  const isExact = typeof value === 'number' ? Number.isSafeInteger(value) : typeof value === 'string' && DIGITS.test(value);
+  const isExact =
+    typeof value === 'number' ? Number.isSafeInteger(value) : typeof value === 'string' && DIGITS.test(value);
   if (!isExact) return undefined;
   const parsed = BigInt(value as number | string);
   return isInt64(parsed) ? parsed : undefined;

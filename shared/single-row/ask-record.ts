@@ -1,8 +1,7 @@
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { FailedRecord } from '../failure/failed-record.ts';
 import { rowOutcome } from '../model/row-result.ts';
-import { familiesOf } from '../model/mutation.ts';
-import type { RowRequest, RowRequestDocument } from '../model/row-request.ts';
+import { familiesOfRequest, type RowRequestDocument } from '../model/row-request.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { FramedRecord } from '../records/framed-records.ts';
 import { originOf, recordIdentity } from '../records/record-identity.ts';
@@ -46,7 +45,7 @@ async function execute({ record, table, document }: Asked, { sink, signal, again
   const { protection, executor, pipeline } = sink;
   const { request } = document;
   if (!protection) return executor.execute(table, request, { signal, wait: true, group: again });
-  const unfit = await protection.check(table, familiesIn(request), signal);
+  const unfit = await protection.check(table, familiesOfRequest(request), signal);
   if (unfit) {
     again.add(unfit);
     return { kind: 'fatal', reason: unfit.reason, message: unfit.message };
@@ -54,11 +53,6 @@ async function execute({ record, table, document }: Asked, { sink, signal, again
   const marker = { family: protection.markerFamily, identity: recordIdentity(record, pipeline) };
   return executor.execute(table, request, { signal, wait: true, group: again, marker });
 }
-
-const familiesIn = ({ kind, request }: RowRequest): string[] =>
-  kind === 'conditional'
-    ? familiesOf({ rowKey: request.rowKey, mutations: [...request.then, ...request.otherwise] })
-    : request.rules.map(({ family }) => family);
 
 type Answered = Extract<RowOutcome, { kind: 'answered' }>;
 

@@ -33,13 +33,11 @@ export const someFilter: fc.Arbitrary<RowFilter> = fc.letrec<{ filter: RowFilter
     fc.record({ kind: fc.constant('value' as const), value: anyBytes() }),
     fc.record({ kind: fc.constantFrom('cellsPerColumn' as const, 'cellsPerRow' as const), count: someCount }),
     fc.record({ kind: fc.constant('timestampRange' as const), startMicros: fc.bigInt(0n, 2n ** 63n - 1n) }),
-    fc
-      .tuple(fc.bigInt(0n, 2n ** 62n), fc.bigInt(1n, 2n ** 62n))
-      .map(([startMicros, length]) => ({
-        kind: 'timestampRange' as const,
-        startMicros,
-        endMicros: startMicros + length,
-      })),
+    fc.tuple(fc.bigInt(0n, 2n ** 62n), fc.bigInt(1n, 2n ** 62n)).map(([startMicros, length]) => ({
+      kind: 'timestampRange' as const,
+      startMicros,
+      endMicros: startMicros + length,
+    })),
     fc.record({
       kind: fc.constantFrom('chain' as const, 'interleave' as const),
       filters: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }),

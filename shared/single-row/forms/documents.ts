@@ -24,7 +24,7 @@ export const CONTENT_TYPES: Readonly<Record<DocumentForm, string>> = {
 export const formOf = (contentType: string | undefined): DocumentForm =>
   contentType !== undefined && PROTO.test(contentType.trim()) ? 'proto' : 'json';
 
-const PROTO = /^application\/(?:x-)?protobuf(?:\s*;|$)/i;
+const PROTO = /^application\/(?:x-)?protobuf(?:\s*[;,]|$)/i;
 
 /**
  * Reads a row request. Throws a {@link RowRequestError} with every problem at once, each by its path; a version that is
@@ -73,7 +73,8 @@ function jsonOf(bytes: Buffer): unknown {
     return parseJson(bytes.toString());
   } catch (error) {
     // The parser's own message quotes the record.
-    const message = error instanceof RecordError ? 'must not be nested deeper than 200' : 'must be JSON, got other text';
+    const message =
+      error instanceof RecordError ? 'must not be nested deeper than 200' : 'must be JSON, got other text';
     throw new RowRequestError([{ path: 'request', message }]);
   }
 }

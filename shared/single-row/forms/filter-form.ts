@@ -32,26 +32,28 @@ const combined = (kind: 'chain' | 'interleave') =>
     .transform((filters): RowFilter => ({ kind, filters: Object.freeze(filters) }));
 
 const filter = oneOf<RowFilter>(
-{
-  none: body({}).transform(noCell),
-  family: family.transform((name): RowFilter => ({ kind: 'family', family: name })),
-  qualifier: bytes.transform(qualifierEquals),
-  value: bytes.transform(valueEquals),
-  timestampRange: body({ startMicros: rangeStart, endMicros: z.exactOptional(rangeEnd) })
-    .check(({ value, issues }) => {
-      const message = rangeRule(value.startMicros, value.endMicros);
-      if (message !== undefined) issues.push({ code: 'custom', message, path: ['endMicros'], input: value });
-    })
-    .transform((range): RowFilter => ({ kind: 'timestampRange', ...range })),
-  cellsPerColumn: count.transform(cellsPerColumn),
-  cellsPerRow: count.transform(cellsPerRow),
-  chain: combined('chain'),
-  interleave: combined('interleave'),
-  cellExists: body({ family, qualifier: bytes }).transform((cell) => cellExists(cell.family, cell.qualifier)),
-  latestCellValueEquals: body({ family, qualifier: bytes, value: bytes }).transform((cell) =>
-    latestCellValueEquals(cell.family, cell.qualifier, cell.value),
-  ),
-}, 'filter');
+  {
+    none: body({}).transform(noCell),
+    family: family.transform((name): RowFilter => ({ kind: 'family', family: name })),
+    qualifier: bytes.transform(qualifierEquals),
+    value: bytes.transform(valueEquals),
+    timestampRange: body({ startMicros: rangeStart, endMicros: z.exactOptional(rangeEnd) })
+      .check(({ value, issues }) => {
+        const message = rangeRule(value.startMicros, value.endMicros);
+        if (message !== undefined) issues.push({ code: 'custom', message, path: ['endMicros'], input: value });
+      })
+      .transform((range): RowFilter => ({ kind: 'timestampRange', ...range })),
+    cellsPerColumn: count.transform(cellsPerColumn),
+    cellsPerRow: count.transform(cellsPerRow),
+    chain: combined('chain'),
+    interleave: combined('interleave'),
+    cellExists: body({ family, qualifier: bytes }).transform((cell) => cellExists(cell.family, cell.qualifier)),
+    latestCellValueEquals: body({ family, qualifier: bytes, value: bytes }).transform((cell) =>
+      latestCellValueEquals(cell.family, cell.qualifier, cell.value),
+    ),
+  },
+  'filter',
+);
 
 /** A whole predicate. */
 export const predicate = filter.check(({ value, issues }) => {

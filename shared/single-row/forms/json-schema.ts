@@ -8,7 +8,8 @@ import { CHOICES } from './shapes.ts';
  * JSON Schemas of row requests and their results, for editors and for other languages: made of the same declarations as
  * the check. They say less than the check does: bounds of int64 and rules between members have no words there.
  */
-export const requestJsonSchema = (): JsonSchema => schemaOf(requestDocument, 'Row request', ['conditional', 'readModifyWrite']);
+export const requestJsonSchema = (): JsonSchema =>
+  schemaOf(requestDocument, 'Row request', ['conditional', 'readModifyWrite']);
 
 export const resultJsonSchema = (): JsonSchema => schemaOf(resultDocument, 'Result of a row request');
 

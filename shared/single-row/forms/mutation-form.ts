@@ -15,26 +15,29 @@ const aggregateInput = oneOf<AggregateValue>({
 
 const aggregateBody = body({ family, qualifier: bytes, timestampMicros: aggregateTime, input: aggregateInput });
 
-export const mutation = oneOf<Mutation>({
-  setCell: body({ family, qualifier: bytes, timestampMicros: cellTime, value: bytes }).transform(
-    (value): Mutation => ({ kind: 'setCell', ...value }),
-  ),
-  addToCell: aggregateBody.transform((value): Mutation => ({ kind: 'addToCell', ...value })),
-  mergeToCell: aggregateBody.transform((value): Mutation => ({ kind: 'mergeToCell', ...value })),
-  deleteFromColumn: body({
-    family,
-    qualifier: bytes,
-    startTimestampMicros: z.exactOptional(rangeStart),
-    endTimestampMicros: z.exactOptional(rangeEnd),
-  })
-    .check(({ value, issues }) => {
-      const message = rangeRule(value.startTimestampMicros, value.endTimestampMicros);
-      if (message !== undefined) issues.push({ code: 'custom', message, path: ['endTimestampMicros'], input: value });
+export const mutation = oneOf<Mutation>(
+  {
+    setCell: body({ family, qualifier: bytes, timestampMicros: cellTime, value: bytes }).transform(
+      (value): Mutation => ({ kind: 'setCell', ...value }),
+    ),
+    addToCell: aggregateBody.transform((value): Mutation => ({ kind: 'addToCell', ...value })),
+    mergeToCell: aggregateBody.transform((value): Mutation => ({ kind: 'mergeToCell', ...value })),
+    deleteFromColumn: body({
+      family,
+      qualifier: bytes,
+      startTimestampMicros: z.exactOptional(rangeStart),
+      endTimestampMicros: z.exactOptional(rangeEnd),
     })
-    .transform((value): Mutation => ({ kind: 'deleteFromColumn', ...value })),
-  deleteFromFamily: body({ family }).transform((value): Mutation => ({ kind: 'deleteFromFamily', ...value })),
-  deleteFromRow: body({}).transform((): Mutation => ({ kind: 'deleteFromRow' })),
-}, 'mutation');
+      .check(({ value, issues }) => {
+        const message = rangeRule(value.startTimestampMicros, value.endTimestampMicros);
+        if (message !== undefined) issues.push({ code: 'custom', message, path: ['endTimestampMicros'], input: value });
+      })
+      .transform((value): Mutation => ({ kind: 'deleteFromColumn', ...value })),
+    deleteFromFamily: body({ family }).transform((value): Mutation => ({ kind: 'deleteFromFamily', ...value })),
+    deleteFromRow: body({}).transform((): Mutation => ({ kind: 'deleteFromRow' })),
+  },
+  'mutation',
+);
 
 /** A mutation as {@link mutation} reads it. */
 export function mutationJson(change: Mutation): object {

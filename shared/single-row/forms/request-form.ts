@@ -25,14 +25,19 @@ const conditional = body({
   })
   .transform((request): RowRequest => ({ kind: 'conditional', request }));
 
-const rule = oneOf<ReadModifyWriteRule>({
-  increment: body({ family, qualifier: bytes, amount: int64 }).transform(
-    (value): ReadModifyWriteRule => ({ kind: 'increment', ...value }),
-  ),
-  append: body({ family, qualifier: bytes, value: appended }).transform(
-    (value): ReadModifyWriteRule => ({ kind: 'append', ...value }),
-  ),
-}, 'rule');
+const rule = oneOf<ReadModifyWriteRule>(
+  {
+    increment: body({ family, qualifier: bytes, amount: int64 }).transform((value): ReadModifyWriteRule => ({
+      kind: 'increment',
+      ...value,
+    })),
+    append: body({ family, qualifier: bytes, value: appended }).transform((value): ReadModifyWriteRule => ({
+      kind: 'append',
+      ...value,
+    })),
+  },
+  'rule',
+);
 
 const readModifyWrite = body({
   rowKey,

@@ -17,7 +17,8 @@ export function oneOf<Value>(shape: Readonly<Record<string, z.ZodType<Value>>>, 
   const plain = z.strictObject(optional, errorOf('an object', shape)).check(({ value, issues }) => {
     const { length } = Object.keys(value);
     // A member that is not known was meant to be the one.
-    if (length !== 1 && issues.length === 0) issues.push({ code: 'custom', message: `${rule}, got ${length === 0 ? 'none' : length}`, input: value });
+    if (length !== 1 && issues.length === 0)
+      issues.push({ code: 'custom', message: `${rule}, got ${length === 0 ? 'none' : length}`, input: value });
   });
   const choice = id === undefined ? plain : plain.meta({ id });
   CHOICES.add(choice);
