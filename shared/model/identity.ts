@@ -18,8 +18,8 @@ export const identityOf = ({ pipeline, subscription, messageId, recordIndex }: R
   digest('message', pipeline, subscription, messageId, String(recordIndex));
 
 /**
- * The identity of a record whose publisher names it. Pure. Two messages of one id are one effect, whatever they hold.
- * Never equal to an identity of {@link identityOf}: the two are hashed apart.
+ * The identity of a record whose publisher names it. Pure. Two messages of one id are one effect on their row, whatever
+ * they hold; for two rows they are two effects, because the marker is kept in the row. Never equal to an identity of {@link identityOf}: the two are hashed apart.
  */
 export const identityOfId = (pipeline: string, id: string): string => digest('id', pipeline, id);
 
