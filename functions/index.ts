@@ -7,6 +7,9 @@ const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
   bulkSink: async () => (await import('./bulk-sink.ts')).bulkSink,
   requestSink: async () => (await import('./request-sink.ts')).requestSink,
   rowRequest: async () => (await import('./row-request.ts')).rowRequest,
+  stagedSink: async () => (await import('./staged-sink.ts')).stagedSink,
+  commitStaged: async () => (await import('./commit-staged.ts')).commitStaged,
+  coordinate: async () => (await import('./coordinate.ts')).coordinate,
 };
 
 for (const [name, load] of Object.entries(ENTRY_POINTS)) {

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { LOOPBACK } from './tcp.ts';
 
-export type ServiceName = 'bigtable' | 'pubsub';
+export type ServiceName = 'bigtable' | 'pubsub' | 'firestore';
 
 /** How to start one of Google's emulators: the program itself, because killing the gcloud wrapper leaves it running. */
 export interface EmulatorCommand {
@@ -29,6 +29,8 @@ export async function findEmulator(service: ServiceName, env: Environment = proc
       return findBigtableEmulator(roots);
     case 'pubsub':
       return findPubSubEmulator(roots, env);
+    case 'firestore':
+      return findFirestoreEmulator(roots, env);
   }
 }
 
@@ -43,6 +45,20 @@ async function findPubSubEmulator(roots: readonly string[], env: Environment): P
     .map((root) => newestJar(join(root, 'platform/pubsub-emulator/lib')))
     .find((path) => path !== undefined);
   if (jar === undefined) return { missing: 'the Cloud SDK has no component pubsub-emulator' };
+  return javaProgram(['-jar', jar], env);
+}
+
+async function findFirestoreEmulator(roots: readonly string[], env: Environment): Promise<EmulatorSearch> {
+  const jar = roots
+    .map((root) => join(root, 'platform/cloud-firestore-emulator/cloud-firestore-emulator.jar'))
+    .find(existsSync);
+  if (jar === undefined) return { missing: 'the Cloud SDK has no component cloud-firestore-emulator' };
+  const main = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore';
+  return javaProgram(['-Duser.language=en', '-cp', jar, main], env);
+}
+
+/** An emulator of which there is a jar: to be found where there is a java that runs, too. */
+async function javaProgram(program: readonly string[], env: Environment): Promise<EmulatorSearch> {
   const java = env.JAVA_HOME === undefined ? 'java' : join(env.JAVA_HOME, 'bin/java');
   if (!(await runs(java, ['-version'], env))) return { missing: 'its jar is there, but java does not run' };
   return {
@@ -51,7 +67,8 @@ async function findPubSubEmulator(roots: readonly string[], env: Environment): P
       // A serial collector and the first compiler tier halve the start; without a limit the heap grows past 1 GiB.
       args: (port) => [
         ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx1g'],
-        ...['-jar', jar, `--host=${LOOPBACK}`, `--port=${port}`],
+        ...program,
+        ...[`--host=${LOOPBACK}`, `--port=${port}`],
       ],
     },
   };

@@ -3,6 +3,7 @@ import { startChild, untilChildAnswers, type Child } from './child-process.ts';
 import { findEmulator, type EmulatorCommand, type ServiceName } from './cloud-sdk.ts';
 import { chooseBackend, HOST_VARIABLES, parseMode, type Choice, type LocalCloudMode } from './detection.ts';
 import { startEmbeddedHere, startEmbeddedInChild, type EmbeddedOptions, type EmbeddedServers } from './embedded.ts';
+import type { LocalFirestore } from './firestore/server.ts';
 import type { LocalPubSub } from './pubsub/server.ts';
 import { answersTcp, freePort, LOOPBACK } from './tcp.ts';
 
@@ -35,6 +36,7 @@ export interface LocalCloud {
   readonly warnings: readonly string[];
   readonly bigtableHost: string;
   readonly pubsubHost: string;
+  readonly firestoreHost: string;
   /** Google's Pub/Sub emulator pushes two messages at a time: a bridge pulls and pushes in its place. */
   readonly needsPullBridge: boolean;
   /** The variables by which Google's clients and the connector find this cloud. */
@@ -42,14 +44,15 @@ export interface LocalCloud {
   /** The embedded servers, where they run in this process. */
   readonly bigtable?: LocalBigtable;
   readonly pubsub?: LocalPubSub;
+  readonly firestore?: LocalFirestore;
   /** Stops what was started, and nothing else. */
   close(): Promise<void>;
 }
 
-const SERVICES = ['bigtable', 'pubsub'] as const satisfies readonly ServiceName[];
+const SERVICES = ['bigtable', 'pubsub', 'firestore'] as const satisfies readonly ServiceName[];
 
 /**
- * Makes Bigtable and Pub/Sub available on this machine and says where. Each service is decided by itself: a host that
+ * Makes Bigtable, Pub/Sub and Firestore available on this machine and says where. Each service is decided by itself: a host that
  * is set and answers is used and never stopped; then Google's emulator where the mode asks for it and the Cloud SDK
  * has it; then the embedded server. What was started before a failure is stopped again.
  */
@@ -77,16 +80,19 @@ export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<
     warnings: choices.flatMap(({ choice }) => choice.warning ?? []),
     bigtableHost: host('bigtable'),
     pubsubHost: host('pubsub'),
+    firestoreHost: host('firestore'),
     needsPullBridge: services.some(({ service, kind }) => service === 'pubsub' && kind === 'google'),
     env: {
       [HOST_VARIABLES.bigtable]: host('bigtable'),
       [HOST_VARIABLES.pubsub]: host('pubsub'),
+      [HOST_VARIABLES.firestore]: host('firestore'),
       GOOGLE_CLOUD_PROJECT: env.GOOGLE_CLOUD_PROJECT ?? options.project ?? 'local',
       // No client looks for Google's metadata server, which is not here.
       METADATA_SERVER_DETECTION: 'none',
     },
     ...(embedded.bigtable && { bigtable: embedded.bigtable }),
     ...(embedded.pubsub && { pubsub: embedded.pubsub }),
+    ...(embedded.firestore && { firestore: embedded.firestore }),
     close: () => running.disposeAsync(),
   };
 }

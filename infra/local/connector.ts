@@ -4,8 +4,9 @@ import { loadConfigFile } from '../../shared/config/load.ts';
 import type { LocalCloud } from './cloud.ts';
 import { planDeployment, type PipelineDeployment } from './deployment.ts';
 import { startFunctionHostProcess, startFunctionProcess, type FunctionProcess } from './function-process.ts';
-import { ensureSubscriptions, stopPush } from './pubsub-resources.ts';
+import { ensureSubscriptions, type PipelineSubscription, stopPush } from './pubsub-resources.ts';
 import { startPullBridge } from './pull-bridge.ts';
+import { startScheduler } from './scheduler.ts';
 import { loadTableDeclarations } from './table-declarations.ts';
 import { ensureTables } from './table-resources.ts';
 import { LocalCloudError } from './local-error.ts';
@@ -31,8 +32,19 @@ export interface RunningPipeline extends PipelineDeployment {
   readonly function: FunctionProcess;
 }
 
+/** A function that no publisher knows of: a committer, or the coordinator. */
+export interface InternalFunction {
+  /** The pipeline that it belongs to; the coordinator belongs to all. */
+  readonly name: string;
+  readonly target: string;
+  /** What feeds it: a topic, or a schedule. */
+  readonly trigger: string;
+  readonly function: FunctionProcess;
+}
+
 export interface LocalConnector {
   readonly pipelines: readonly RunningPipeline[];
+  readonly internal: readonly InternalFunction[];
   readonly warnings: readonly string[];
   /** Stops what feeds the functions, then the functions with SIGTERM, so that they drain. */
   stop(): Promise<void>;
@@ -57,20 +69,52 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
   await ensureSubscriptions(cloud.pubsubHost, deadLetters);
 
   await using started = new AsyncDisposableStack();
-  const pipelines: RunningPipeline[] = [];
-  for (const deployment of deployments) {
+  const run = async (deployment: PipelineDeployment): Promise<FunctionProcess> => {
     const running = await startFunction(deployment, deployments, options);
     started.defer(async () => {
       await running.stop();
     });
+    return running;
+  };
+  const pipelines: RunningPipeline[] = [];
+  const internal: InternalFunction[] = [];
+  for (const deployment of deployments) {
+    const running = await run(deployment);
     pipelines.push({ ...deployment, function: running });
+    if (!deployment.work) continue;
+    const committer = await beside(running, { ...deployment, target: 'commitStaged' }, options, run);
+    internal.push({
+      name: deployment.name,
+      target: 'commitStaged',
+      trigger: deployment.work.topic,
+      function: committer,
+    });
+    started.defer(await feed(deployment.work, committer, options));
   }
-  for (const pipeline of pipelines) {
-    const stopFeeding = await feed(pipeline, options);
-    started.defer(stopFeeding);
+  const staged = pipelines.find(({ work }) => work);
+  if (staged) {
+    // One for all pipelines, so it is told of none.
+    const coordinator = await beside(staged.function, { ...staged, name: '', target: 'coordinate' }, options, run);
+    internal.push({ name: 'coordinator', target: 'coordinate', trigger: 'every minute', function: coordinator });
+    const scheduler = startScheduler({
+      url: coordinator.url,
+      onFailure: (message) => options.onLine?.('coordinator', message),
+    });
+    started.defer(() => scheduler.stop());
   }
+  for (const { source, function: target } of pipelines) started.defer(await feed(source, target, options));
   const all = started.move();
-  return { pipelines, warnings, stop: () => all.disposeAsync() };
+  return { pipelines, internal, warnings, stop: () => all.disposeAsync() };
+}
+
+/** A further function: a process of its own, or where all are in one process another address of that. */
+async function beside(
+  running: FunctionProcess,
+  deployment: PipelineDeployment,
+  { functions }: LocalConnectorOptions,
+  run: (deployment: PipelineDeployment) => Promise<FunctionProcess>,
+): Promise<FunctionProcess> {
+  return functions === 'one-process' ? running.beside(deployment.target) : run(deployment);
 }
 
 function startFunction(
@@ -92,12 +136,12 @@ function startFunction(
       CONNECTOR_CONFIG_FILE: resolve(configFile),
       // Inherited from a shell it would contradict the file.
       CONNECTOR_CONFIG: undefined,
-      CONNECTOR_PIPELINE: name,
+      CONNECTOR_PIPELINE: name === '' ? undefined : name,
       ...env,
     },
     ...(onLine && {
       onLine: (line: string) => {
-        onLine(name, line);
+        onLine(name === '' ? 'coordinator' : name, line);
       },
     }),
   });
@@ -106,9 +150,12 @@ function startFunction(
 const BRIDGE_CONCURRENCY = 64;
 
 /** Has messages brought to the function; the result ends that where this process does the bringing. */
-async function feed(pipeline: RunningPipeline, options: LocalConnectorOptions): Promise<() => Promise<void>> {
+async function feed(
+  source: PipelineSubscription,
+  target: FunctionProcess,
+  options: LocalConnectorOptions,
+): Promise<() => Promise<void>> {
   const { cloud, bridgeConcurrency = BRIDGE_CONCURRENCY } = options;
-  const { source, function: target } = pipeline;
   if (!cloud.needsPullBridge) {
     await ensureSubscriptions(cloud.pubsubHost, [{ ...source, pushEndpoint: target.url }]);
     return () => stopPush(cloud.pubsubHost, source.subscription);

@@ -10,6 +10,8 @@ export interface PipelineDeployment {
   readonly framing: ResolvedFraming;
   /** The subscription that is pushed to its function; the endpoint is known when the function runs. */
   readonly source: PipelineSubscription;
+  /** The topic of its committer's work and the subscription that is pushed to it; there where the pipeline stages. */
+  readonly work?: PipelineSubscription;
   /** Where dead letters are read; absent where the failure policy makes none. */
   readonly deadLetters?: PipelineSubscription;
   /** The table of records that name none. */
@@ -48,6 +50,15 @@ export function planDeployment(config: ResolvedConfig, project: string): Pipelin
         isOrdered: source.ordering === 'row',
         ackDeadlineSeconds: pipeline.ackDeadlineMillis / 1000,
       },
+      ...(pipeline.kind === 'staged-sink' &&
+        pipeline.commit.when === 'on-checkpoint' && {
+          work: {
+            topic: full(pipeline.commit.commitTopic, 'topics'),
+            subscription: full(pipeline.commit.commitSubscription, 'subscriptions'),
+            isOrdered: false,
+            ackDeadlineSeconds: pipeline.ackDeadlineMillis / 1000,
+          },
+        }),
       ...(failure.policy === 'dead-letter' && {
         deadLetters: deadLetterSubscription(full(failure.deadLetter.topic, 'topics')),
       }),

@@ -11,10 +11,13 @@ export function describeLocal(cloud: LocalCloud, connector: LocalConnector, conf
   const pipelines = connector.pipelines.map(({ name, target, source, function: running }) => [
     ...[name, target, running.url, source.topic],
   ]);
+  const internal = connector.internal.map(({ name, target, trigger, function: running }) => [
+    ...[name, target, running.url, trigger],
+  ]);
   return [
     ...[...cloud.warnings, ...connector.warnings].map((warning) => `warning: ${warning}`),
     textTable(['service', 'kind', 'endpoint', 'why'], services),
-    textTable(['pipeline', 'function', 'url', 'topic'], pipelines),
+    textTable(['pipeline', 'function', 'url', 'topic'], [...pipelines, ...internal]),
     'In another shell:',
     ...Object.entries(cloud.env).map(([name, value]) => `  export ${name}=${value}`),
     `  export CONNECTOR_CONFIG_FILE=${configFile}`,

@@ -9,6 +9,7 @@ export type LocalCloudMode = (typeof LOCAL_CLOUD_MODES)[number];
 export const HOST_VARIABLES = {
   bigtable: 'BIGTABLE_EMULATOR_HOST',
   pubsub: 'PUBSUB_EMULATOR_HOST',
+  firestore: 'FIRESTORE_EMULATOR_HOST',
 } as const satisfies Record<ServiceName, string>;
 
 /** What is known of one service before anything is started. */

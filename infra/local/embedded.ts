@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { startBigtableServer, type LocalBigtable } from './bigtable/server.ts';
 import { ChildProcessError, startChild } from './child-process.ts';
 import type { ServiceName } from './cloud-sdk.ts';
+import { startFirestoreServer, type LocalFirestore } from './firestore/server.ts';
 import { startPubSubServer, type LocalPubSub } from './pubsub/server.ts';
 
 /** The embedded servers to start; a service that is absent comes from elsewhere. */
@@ -18,6 +19,7 @@ export interface EmbeddedServers {
   /** The servers themselves, for faults and counters; only where they run in this process. */
   readonly bigtable?: LocalBigtable;
   readonly pubsub?: LocalPubSub;
+  readonly firestore?: LocalFirestore;
   close(): Promise<void>;
 }
 
@@ -31,11 +33,18 @@ export async function startEmbeddedHere(options: EmbeddedOptions): Promise<Embed
         ...(pushConcurrency !== undefined && { pushConcurrency }),
       })
     : undefined;
+  const firestore = services.includes('firestore') ? await startFirestoreServer() : undefined;
   return {
-    addresses: { ...(bigtable && { bigtable: bigtable.address }), ...(pubsub && { pubsub: pubsub.address }) },
+    addresses: {
+      ...(bigtable && { bigtable: bigtable.address }),
+      ...(pubsub && { pubsub: pubsub.address }),
+      ...(firestore && { firestore: firestore.address }),
+    },
     ...(bigtable && { bigtable }),
     ...(pubsub && { pubsub }),
+    ...(firestore && { firestore }),
     async close() {
+      await firestore?.close();
       await pubsub?.close();
       await bigtable?.close();
     },

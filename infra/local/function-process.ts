@@ -28,6 +28,8 @@ export interface FunctionProcess {
   kill(): Promise<ChildExit>;
   /** Starts it again on the same port. Only after it ended. */
   restart(): Promise<void>;
+  /** Another entry point that the same process serves. Throws where it serves one only. */
+  beside(target: string): FunctionProcess;
 }
 
 /**
@@ -38,16 +40,22 @@ export interface FunctionProcess {
  * @param target the entry point: a name that the source registers with the framework.
  */
 export function startFunctionProcess(target: string, options: FunctionProcessOptions): Promise<FunctionProcess> {
-  return startServerProcess(target, options, '/', (port) => ({
-    args: [frameworkProgram(), '--target', target, '--source', resolve(options.source), '--port', String(port)],
-    env: { FUNCTION_TARGET: target, PORT: String(port) },
-  }));
+  return startServerProcess(
+    target,
+    options,
+    () => '/',
+    (port) => ({
+      args: [frameworkProgram(), '--target', target, '--source', resolve(options.source), '--port', String(port)],
+      env: { FUNCTION_TARGET: target, PORT: String(port) },
+    }),
+  );
 }
 
 /** Runs the host of all functions in a process of its own, on 127.0.0.1 alone. `url` is that of one entry point. */
 export function startFunctionHostProcess(target: string, options: FunctionProcessOptions): Promise<FunctionProcess> {
   const program = fileURLToPath(new URL('function-host-program.ts', import.meta.url));
-  return startServerProcess('the function host', options, `/fn/${target}`, (port) => ({
+  const paths = (entryPoint = target): string => `/fn/${entryPoint}`;
+  return startServerProcess('the function host', options, paths, (port) => ({
     args: [program, JSON.stringify({ source: options.source, port } satisfies FunctionHostOptions)],
     // No target: each function starts at its first request.
     env: { FUNCTION_TARGET: undefined },
@@ -62,13 +70,13 @@ interface Launch {
 async function startServerProcess(
   name: string,
   options: FunctionProcessOptions,
-  path: string,
+  pathOf: (target?: string) => string,
   launch: (port: number) => Launch,
 ): Promise<FunctionProcess> {
   const port = options.port ?? (await freePort());
   const start = (): Promise<Child> => startServer(name, options, port, launch(port));
   let child = await start();
-  return {
+  const at = (path: string): FunctionProcess => ({
     port,
     url: `http://${LOOPBACK}:${port}${path}`,
     get pid() {
@@ -83,7 +91,13 @@ async function startServerProcess(
       if (child.isRunning) throw new Error(`${name} still runs as process ${child.pid}: stop or kill it first`);
       child = await start();
     },
-  };
+    beside(target) {
+      const other = pathOf(target);
+      if (other === pathOf()) throw new Error(`${name} serves one entry point only, and ${target} is another`);
+      return at(other);
+    },
+  });
+  return at(pathOf());
 }
 
 const END_WITH_PARENT = new URL('end-with-parent.ts', import.meta.url).href;

@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock, sleep } from '../../shared/base/clock.ts';
 import { describeExit } from './child-process.ts';
 import { startLocalCloud } from './cloud.ts';
-import { startLocalConnector, type LocalConnector, type RunningPipeline } from './connector.ts';
+import { startLocalConnector, type InternalFunction, type LocalConnector } from './connector.ts';
 import { LOCAL_CLOUD_MODES, type LocalCloudMode } from './detection.ts';
 import { describeLocal } from './describe.ts';
 import { interruptSignal } from './interrupt.ts';
@@ -36,7 +36,7 @@ const rowLimit = (text: string): number => {
 };
 
 const program = new Command('npm run local --')
-  .description('Runs a connector.yaml on this machine: Bigtable, Pub/Sub and the functions, until Ctrl-C.')
+  .description('Runs a connector.yaml on this machine: Bigtable, Pub/Sub, Firestore and the functions, until Ctrl-C.')
   .option('--config <file>', 'the connector.yaml to run', `${DEMO}connector.yaml`)
   .option(
     '--tables <file>',
@@ -90,14 +90,14 @@ function fileBeside(file: string, name: string): string | undefined {
 const RESTART_MILLIS = 1000;
 
 /** Until the signal: starts functions again that ended by themselves, as Cloud Run starts another instance. */
-async function keepRunning({ pipelines }: LocalConnector, signal: AbortSignal): Promise<void> {
+async function keepRunning({ pipelines, internal }: LocalConnector, signal: AbortSignal): Promise<void> {
   const interrupted = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => {
       resolve();
     });
   });
   const isStopping = (): boolean => signal.aborted;
-  const keep = async ({ name, function: running }: RunningPipeline): Promise<void> => {
+  const keep = async ({ name, function: running }: Pick<InternalFunction, 'name' | 'function'>): Promise<void> => {
     for (;;) {
       const ended = await Promise.race([running.exited, interrupted]);
       if (!ended || isStopping()) return;
@@ -107,7 +107,10 @@ async function keepRunning({ pipelines }: LocalConnector, signal: AbortSignal): 
       await running.restart();
     }
   };
-  await Promise.all([interrupted, ...pipelines.map(keep)]);
+  // Where all functions are in one process, it is kept by the first of them.
+  const known = new Set<number>();
+  const processes = [...pipelines, ...internal].filter(({ function: { port } }) => !known.has(port) && known.add(port));
+  await Promise.all([interrupted, ...processes.map(keep)]);
 }
 
 // The clients would look for Google's metadata server, which is not here.

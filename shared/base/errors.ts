@@ -40,6 +40,8 @@ export type RedeliveryReason =
   | 'dead-letter-unconfirmed'
   | 'result-unconfirmed'
   | 'rejection-limit'
+  | 'backlog'
+  | 'staging'
   | 'destination'
   | 'malformed-push'
   | 'draining'

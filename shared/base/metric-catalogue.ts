@@ -96,6 +96,20 @@ export const METRICS = {
   ),
   httpLatency: distribution('Time from a single-row request over HTTP to its answer.', 'ms'),
 
+  // Staged sink: staging.
+  stagedEntries: gauge(
+    'Entries held against maxStagedEntries, as far as the instance knows: what the coordinator counted last, and what the instance staged since.',
+  ),
+  stagedBytes: gauge(
+    'Size of the entries counted by stagedEntries, with 256 B for each, as held against maxStagedBytes.',
+    'By',
+  ),
+  envelopesStaged: counter('Envelopes that were stored, copies by a redelivery included.'),
+  segmentsStaged: counter('Segments that were stored.'),
+  stagingLatency: distribution('Time from handing the envelopes of a message over to their being stored.', 'ms'),
+  stagingRetries: counter('Commits of segments that were tried again after a transient answer or none.'),
+  backlogRefusals: counter('Messages turned away because the backlog had reached maxStagedEntries or maxStagedBytes.'),
+
   // Coordinator: checkpoints of a staged pipeline.
   checkpointsCompleted: counter('Checkpoints completed: their segments may be written from then on.'),
   checkpointsCommitted: counter('Checkpoints of which every envelope is answered, noticed at a tick.'),

@@ -27,8 +27,8 @@ const MAX_VALUE_BYTES = 1024;
 /**
  * The dead letter of a record. Pure. Its attributes are those of the original message plus `dlq-*`; where Pub/Sub's
  * limits leave no room, attributes of the original are left out and counted in `dlq-attributes-dropped`.
- * What would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where that is not
- * there any more.
+ * What would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where that is
+ * not there any more.
  */
 export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, now: number): DeadLetter {
   const { record, reason } = failed;
@@ -44,6 +44,7 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
     'dlq-original-message-id': record.message.messageId,
     'dlq-record-index': String(record.index),
     [PUBLISH_TIME]: String(record.message.publishTimeMicros),
+    ...(failed.identity !== undefined && { 'dlq-identity': failed.identity }),
   };
   return { data, attributes: withOriginal(own, record.message.attributes, MAX_MESSAGE_BYTES - data.length) };
 }
@@ -54,6 +55,7 @@ function contentOf(
   asked: DeadLetterOptions['payload'],
 ): { readonly payload: LetterPayload; readonly data: Buffer } {
   const { record, isWholeMessage } = failed;
+  // Of a record that was staged only the entry is left.
   const payload = record.data === undefined ? 'entry' : asked;
   const bytes = writeBytes(failed, payload);
   if (bytes && bytes.length <= MAX_MESSAGE_BYTES) return { payload, data: bytes };

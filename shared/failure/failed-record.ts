@@ -25,6 +25,8 @@ export interface FailedRecord {
   readonly entry?: RowEntry;
   /** The bytes of the request that the record became, in full; absent where there is none. */
   readonly encodeRequest?: () => Buffer;
+  /** What its effect is known by, where that is not told by the message: 32 hexadecimal digits. */
+  readonly identity?: string;
   /** What a log may say: names the rule, never the row. */
   readonly summary: string;
   /** What a dead letter may say beside the data itself: the serializer's or the service's own words. */

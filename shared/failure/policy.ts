@@ -20,8 +20,12 @@ export interface FailurePolicy {
   close(): Promise<void>;
 }
 
-/** The default: a record that is wrong blocks its message, visibly, until somebody mends it. */
-export function failPolicy(): FailurePolicy {
+/**
+ * The default: a record that is wrong blocks its message, visibly, until somebody mends it.
+ *
+ * @param option what the configuration calls the choice.
+ */
+export function failPolicy(option: 'failurePolicy' | 'onRejected' = 'failurePolicy'): FailurePolicy {
   return {
     mayDrop: false,
     handle(failed) {
@@ -30,7 +34,7 @@ export function failPolicy(): FailurePolicy {
       return Promise.reject(
         new RedeliverError(
           'failure-policy',
-          `${failed.length} ${failed.length === 1 ? 'record' : 'records'} for ${tableOf(first)} cannot be written: ${first.summary}. failurePolicy is fail: mend the record's source, or choose dead-letter`,
+          `${failed.length} ${failed.length === 1 ? 'record' : 'records'} for ${tableOf(first)} cannot be written: ${first.summary}. ${option} is fail: mend the record's source, or choose dead-letter`,
         ),
       );
     },

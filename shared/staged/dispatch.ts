@@ -45,20 +45,24 @@ export function packWork(pipeline: string, heads: readonly SegmentHead[]): Commi
   return packed.map(({ work }) => work);
 }
 
-/** Checkpoint → when a lease of its segments may have run out at the earliest. Before that nobody needs to read them. */
+/**
+ * Checkpoint that was looked into → when a lease of its segments may have run out at the earliest. Before that nobody
+ * needs to read them.
+ */
 export type Looks = ReadonlyMap<number, number>;
 
 /** The open checkpoints to look into now, lowest number first. */
 export const dueLooks = (open: readonly CheckpointState[], looks: Looks, now: number): readonly CheckpointState[] =>
-  open.filter((checkpoint) => checkpoint.remainingSegments > 0 && lookAt(checkpoint, looks) <= now);
-
-const lookAt = ({ number, completedAt }: CheckpointState, looks: Looks): number =>
-  looks.get(number) ?? completedAt + FIRST_DISPATCH_MILLIS + CLOCK_SKEW_MILLIS;
+  open.filter(({ number, remainingSegments, completedAt }) => {
+    if (remainingSegments <= 0) return false;
+    const at = looks.get(number);
+    return at === undefined ? hasRunOut(completedAt + FIRST_DISPATCH_MILLIS, now, FIRST_DISPATCH_MILLIS) : at <= now;
+  });
 
 /**
- * When to look next, after some checkpoints were looked into. Committed ones are forgotten.
+ * When to look next, after some checkpoints were looked into. Those that are open no more are forgotten.
  *
- * @param owned what those hold, as it is after this tick.
+ * @param owned what the looked ones hold, as it is after this tick.
  */
 export function nextLooks(
   open: readonly CheckpointState[],
@@ -67,16 +71,17 @@ export function nextLooks(
   owned: readonly SegmentHead[],
   now: number,
 ): Looks {
-  const lookedNow = new Set(looked.map(({ number }) => number));
-  return new Map(
-    open.map((checkpoint) => {
-      const { number } = checkpoint;
-      if (!lookedNow.has(number)) return [number, lookAt(checkpoint, looks)];
-      const ends = owned.flatMap((head) => (head.checkpoint === number ? [head.lease?.expiresAt ?? now] : []));
-      // Nothing found: it was finished while it was read, and will not be open next time.
-      const earliest = ends.length === 0 ? now + FIRST_DISPATCH_MILLIS : Math.min(...ends);
-      // A lease of a clock that is far ahead has to be looked at again before it ends by our own.
-      return [number, Math.min(earliest, now + LONGEST_DISPATCH_MILLIS) + CLOCK_SKEW_MILLIS];
-    }),
-  );
+  const next = new Map<number, number>();
+  for (const { number } of open) {
+    const known = looks.get(number);
+    if (known !== undefined) next.set(number, known);
+  }
+  for (const { number } of looked) {
+    const ends = owned.flatMap((head) => (head.checkpoint === number ? [head.lease?.expiresAt ?? now] : []));
+    // Nothing found: it was finished while it was read, and will not be open next time.
+    const earliest = ends.length === 0 ? now + FIRST_DISPATCH_MILLIS : Math.min(...ends);
+    // A lease of a clock that is far ahead has to be looked at again before it ends by our own.
+    next.set(number, Math.min(earliest, now + LONGEST_DISPATCH_MILLIS) + CLOCK_SKEW_MILLIS);
+  }
+  return next;
 }

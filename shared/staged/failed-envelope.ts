@@ -18,6 +18,8 @@ export function failedEnvelope(
     record: record ?? stagedSource(envelope),
     destination: envelope.table,
     entry: entryOf(envelope),
+    // The attributes that identified it may be gone.
+    identity: envelope.identity,
   };
   if (result.kind === 'rejected') {
     const { code, message } = result.status;

@@ -34,13 +34,6 @@ export function createTicks(
   const reader = new TickReader(store, options);
   let backlog = { segments: 0, envelopes: 0, bytes: 0 };
   let oldestOpenStagedAt: number | undefined;
-  metrics.observe('stagedBacklogSegments', () => backlog.segments);
-  metrics.observe('stagedBacklogEnvelopes', () => backlog.envelopes);
-  metrics.observe('stagedBacklogBytes', () => backlog.bytes);
-  metrics.observe('checkpointAge', () =>
-    oldestOpenStagedAt === undefined ? 0 : Math.max(0, clock.now() - oldestOpenStagedAt),
-  );
-
   return { name, slotMillis: slotMillisFor(options.checkpointIntervalMillis), tick, release };
 
   async function tick(signal: AbortSignal): Promise<TickOutcome> {
@@ -68,6 +61,7 @@ export function createTicks(
       reader.committed(read, decision, now);
       backlog = decision.pipeline.backlog;
       oldestOpenStagedAt = oldestOf(read.open, decision);
+      observe();
       record(decision);
       counts.completed += decision.commit.checkpoint ? 1 : 0;
       counts.committed += decision.committed.length;
@@ -85,6 +79,16 @@ export function createTicks(
     if (!before || !lease) return;
     // A conflict means that it is another's by now.
     await store.commit({ pipeline: { version: before.version, value: { ...before.value, lease } } }, signal);
+  }
+
+  /** Only by one that has the lease: one that finds it held must not tell of an empty backlog. */
+  function observe(): void {
+    metrics.observe('stagedBacklogSegments', () => backlog.segments);
+    metrics.observe('stagedBacklogEnvelopes', () => backlog.envelopes);
+    metrics.observe('stagedBacklogBytes', () => backlog.bytes);
+    metrics.observe('checkpointAge', () =>
+      oldestOpenStagedAt === undefined ? 0 : Math.max(0, clock.now() - oldestOpenStagedAt),
+    );
   }
 
   function record({ commit, committed }: TickDecision): void {

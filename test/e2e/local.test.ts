@@ -24,7 +24,12 @@ async function startLocal(...args: readonly string[]): Promise<string[]> {
     command: process.execPath,
     args: ['infra/local/local.ts', ...args],
     workingDirectory: REPOSITORY,
-    env: { BIGTABLE_EMULATOR_HOST: undefined, PUBSUB_EMULATOR_HOST: undefined, LOCAL_CLOUD: undefined },
+    env: {
+      BIGTABLE_EMULATOR_HOST: undefined,
+      PUBSUB_EMULATOR_HOST: undefined,
+      FIRESTORE_EMULATOR_HOST: undefined,
+      LOCAL_CLOUD: undefined,
+    },
     onLine(line) {
       lines.push(line);
       if (line.startsWith(LAST_LINE)) ready.resolve(undefined);
@@ -67,7 +72,7 @@ test.each([
   90_000,
 );
 
-const searches = await Promise.all([findEmulator('bigtable'), findEmulator('pubsub')]);
+const searches = await Promise.all([findEmulator('bigtable'), findEmulator('pubsub'), findEmulator('firestore')]);
 const missing = searches.flatMap((search) => ('missing' in search ? search.missing : []));
 const reason = missing.length > 0 ? ` (skipped: ${missing.join('; ')})` : '';
 

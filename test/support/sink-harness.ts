@@ -167,7 +167,7 @@ function recordRequests(bigtable: LocalBigtable): MutateRowsRequest[] {
 }
 
 /** Stands for the process: takes SIGTERM and lets the instance end, which closes all it opened. */
-class InstanceSignals extends EventEmitter {
+export class InstanceSignals extends EventEmitter {
   readonly #exited = Promise.withResolvers<number>();
 
   exit(code: number): void {
@@ -185,7 +185,7 @@ function messageIdOf(body: unknown): string {
   return message?.messageId ?? '';
 }
 
-function sumOf(logs: readonly LogLine[], metric: string, label: string | undefined): number {
+export function sumOf(logs: readonly LogLine[], metric: string, label: string | undefined): number {
   const values = logs.map((line) => {
     if (label === undefined) return (line.metrics as Record<string, unknown> | undefined)?.[metric];
     return line.metric === metric && line.label === label ? line.value : undefined;

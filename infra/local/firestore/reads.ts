@@ -2,13 +2,13 @@ import { GrpcError } from '../grpc.ts';
 import { timestampOfMicros } from '../proto-time.ts';
 import type { DocumentMask, TransactionOptions } from '../proto/google/firestore/v1/common.ts';
 import type { Document } from '../proto/google/firestore/v1/document.ts';
-import type { BatchGetDocumentsResponse, RunQueryResponse } from '../proto/google/firestore/v1/firestore.ts';
+import type { BatchGetDocumentsResponse } from '../proto/google/firestore/v1/firestore.ts';
 import type { Timestamp } from '../proto/google/protobuf/timestamp.ts';
 import { documentMessage } from './document.ts';
 import type { DocumentView } from './document-store.ts';
 import { parseFieldPath, type FieldPath } from './field-path.ts';
 import { databaseOf, parseDocumentName, requireDatabase, requireWithin } from './names.ts';
-import { compileQuery, runQuery, type CompiledQuery } from './query/query.ts';
+import type { CompiledQuery } from './query/query.ts';
 import type { RequestOf } from './rpc-methods.ts';
 import type { FirestoreState } from './state.ts';
 import { noHistory, type Transaction } from './transactions.ts';
@@ -63,7 +63,8 @@ function transactionOf(
   }
 }
 
-const NO_TRANSACTION = Buffer.alloc(0);
+/** Of a message that names no transaction. */
+export const NO_TRANSACTION = Buffer.alloc(0);
 
 const maskOf = (mask: DocumentMask | undefined): readonly FieldPath[] | undefined =>
   mask?.fieldPaths.map(parseFieldPath);
@@ -105,31 +106,4 @@ export function batchGetDocuments(
   });
   state.counters.documentsRead(responses.length);
   return begun ? [{ result: undefined, transaction: begun, readTime }, ...responses] : responses;
-}
-
-/** The documents of a query; a message without one says when it was read where there is none. */
-export function runStructuredQuery(
-  state: FirestoreState,
-  { parent, queryType, consistencySelector }: RequestOf<'RunQuery'>,
-): RunQueryResponse[] {
-  if (!queryType) throw new GrpcError('INVALID_ARGUMENT', 'a query must be structured');
-  const query = compileQuery(parent, queryType.value);
-  const reading = startReading(state, databaseOf(parent), consistencySelector);
-  const { view, readTime, begun } = reading;
-  reading.lockQuery(query);
-  const { documents, skipped } = runQuery(view, query);
-  state.counters.queryRun(documents.length + skipped);
-  const blank: RunQueryResponse = {
-    transaction: NO_TRANSACTION,
-    document: undefined,
-    readTime,
-    skippedResults: 0,
-    continuationSelector: undefined,
-    explainMetrics: undefined,
-  };
-  const hasHead = begun !== undefined || skipped > 0 || documents.length === 0;
-  return [
-    ...(hasHead ? [{ ...blank, transaction: begun ?? NO_TRANSACTION, skippedResults: skipped }] : []),
-    ...documents.map((document) => ({ ...blank, document: documentMessage(document, query.mask) })),
-  ];
 }

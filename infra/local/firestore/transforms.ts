@@ -21,7 +21,8 @@ export function transformField(
 ): Transformed {
   switch (transformType?.$case) {
     case 'setToServerValue':
-      return told(timestampValue(timestampOfMicros(nowMicros)));
+      // The time of the request has whole milliseconds, unlike that of the commit.
+      return told(timestampValue(timestampOfMicros(nowMicros - (nowMicros % 1000n))));
     case 'increment':
       return told(incremented(current, transformType.value));
     case 'maximum':

@@ -58,7 +58,9 @@ async function commitHeads(
     });
     for (const { document } of parts) batch.update(document, { orphanedAfter: FieldValue.delete() });
   }
-  await storeCall(`store ${segments.length} segments`, signal, () => batch.commit());
+  await storeCall(segments.length === 1 ? 'store a segment' : `store ${segments.length} segments`, signal, () =>
+    batch.commit(),
+  );
 }
 
 interface Part {

@@ -19,9 +19,11 @@ test('no server and no function outlives the process that started it, even when 
     },
   });
   const servers = await addresses.promise;
-  expect(await Promise.all(servers.map(answersTcp))).toEqual([true, true, true]);
+  expect(await Promise.all(servers.map(answersTcp))).toEqual([true, true, true, true]);
   await parent.kill();
-  await expect.poll(() => Promise.all(servers.map(answersTcp)), { timeout: 5000 }).toEqual([false, false, false]);
+  await expect
+    .poll(() => Promise.all(servers.map(answersTcp)), { timeout: 5000 })
+    .toEqual([false, false, false, false]);
 });
 
 test('a child that ignores SIGTERM is killed after its grace', async () => {

@@ -50,6 +50,21 @@ test('the Pub/Sub emulator is the newest jar, run by java', async () => {
   ]);
 });
 
+test('the Firestore emulator is a class of its jar, run by java', async () => {
+  addFile('sdk/platform/cloud-firestore-emulator/cloud-firestore-emulator.jar');
+  addJava(0);
+  const search = await findEmulator('firestore', env());
+  if (!('found' in search)) throw new Error(search.missing);
+  expect(search.found.command).toBe('java');
+  expect(search.found.args(8080).slice(-5)).toEqual([
+    '-cp',
+    join(machine, 'sdk/platform/cloud-firestore-emulator/cloud-firestore-emulator.jar'),
+    'com.google.cloud.datastore.emulator.firestore.CloudFirestore',
+    '--host=127.0.0.1',
+    '--port=8080',
+  ]);
+});
+
 test('a jar without a java that runs is missing, and the reason says so', async () => {
   addFile('sdk/platform/pubsub-emulator/lib/cloud-pubsub-emulator-0.8.20-all.jar');
   expect(await findEmulator('pubsub', env())).toEqual({ missing: 'its jar is there, but java does not run' });

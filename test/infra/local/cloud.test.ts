@@ -17,6 +17,12 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((cloud) => cloud.close()));
 });
 
+/** The services of a cloud that accept a connection. */
+async function answering({ services }: LocalCloud): Promise<string[]> {
+  const answers = await Promise.all(services.map(({ endpoint }) => answersTcp(endpoint)));
+  return services.filter((_, at) => answers[at]).map(({ service }) => service);
+}
+
 const table = {
   name: { project: 'p', instance: 'i', table: 't' },
   families: { f: {}, total: { aggregate: 'sum' } },
@@ -34,6 +40,7 @@ describe('embedded servers', () => {
     expect(cloud.services.map(({ service, kind, why }) => [service, kind, why])).toEqual([
       ['bigtable', 'embedded', 'the default'],
       ['pubsub', 'embedded', 'the default'],
+      ['firestore', 'embedded', 'the default'],
     ]);
     await ensureTables(cloud.bigtableHost, [table]);
     await ensureSubscriptions(cloud.pubsubHost, [subscription]);
@@ -41,16 +48,18 @@ describe('embedded servers', () => {
       { name: 'projects/p/instances/i/tables/t', families: ['f', 'total'], rows: 0 },
     ]);
     expect(cloud.pubsub?.counters(subscription.subscription)).toBeDefined();
+    expect(cloud.firestore?.billed()).toEqual({ reads: 0, writes: 0, deletes: 0 });
     await cloud.close();
-    expect(await Promise.all([cloud.bigtableHost, cloud.pubsubHost].map(answersTcp))).toEqual([false, false]);
+    expect(await answering(cloud)).toEqual([]);
   });
 
   test('in a process of their own: they serve, and end with close', async () => {
     const cloud = await start({ placement: 'child' });
-    expect([cloud.bigtable, cloud.pubsub]).toEqual([undefined, undefined]);
+    expect([cloud.bigtable, cloud.pubsub, cloud.firestore]).toEqual([undefined, undefined, undefined]);
+    expect(await answering(cloud)).toEqual(['bigtable', 'pubsub', 'firestore']);
     await ensureTables(cloud.bigtableHost, [table]);
     await cloud.close();
-    expect(await Promise.all([cloud.bigtableHost, cloud.pubsubHost].map(answersTcp))).toEqual([false, false]);
+    expect(await answering(cloud)).toEqual([]);
   });
 
   test('tell the clients where they are, and never name a project that the environment names otherwise', async () => {
@@ -58,6 +67,7 @@ describe('embedded servers', () => {
     expect(cloud.env).toEqual({
       BIGTABLE_EMULATOR_HOST: cloud.bigtableHost,
       PUBSUB_EMULATOR_HOST: cloud.pubsubHost,
+      FIRESTORE_EMULATOR_HOST: cloud.firestoreHost,
       GOOGLE_CLOUD_PROJECT: 'mine',
       METADATA_SERVER_DETECTION: 'none',
     });
@@ -91,24 +101,27 @@ describe('a host that is set', () => {
   test('is passed over with a warning when nothing answers there', async () => {
     const host = `127.0.0.1:${await freePort()}`;
     const cloud = await start({ env: { PUBSUB_EMULATOR_HOST: host } });
-    expect(cloud.services.map(({ kind }) => kind)).toEqual(['embedded', 'embedded']);
+    expect(cloud.services.map(({ kind }) => kind)).toEqual(['embedded', 'embedded', 'embedded']);
     expect(cloud.warnings).toEqual([`PUBSUB_EMULATOR_HOST=${host} is set, but nothing answers there; it is ignored`]);
   });
 });
 
 const bigtableEmulator = await findEmulator('bigtable');
 const pubsubEmulator = await findEmulator('pubsub');
-const missing = [bigtableEmulator, pubsubEmulator].flatMap((search) => ('missing' in search ? search.missing : []));
+const firestoreEmulator = await findEmulator('firestore');
+const missing = [bigtableEmulator, pubsubEmulator, firestoreEmulator].flatMap((search) =>
+  'missing' in search ? search.missing : [],
+);
 const reason = missing.length > 0 ? ` (skipped: ${missing.join('; ')})` : '';
 
 describe.skipIf(missing.length > 0)(`Google's emulators${reason}`, () => {
   test('are started where they are asked for, take the same resources, and end with close', async () => {
     const cloud = await start({ mode: 'google' });
-    expect(cloud.services.map(({ kind }) => kind)).toEqual(['google', 'google']);
+    expect(cloud.services.map(({ kind }) => kind)).toEqual(['google', 'google', 'google']);
     expect(cloud.needsPullBridge).toBe(true);
     await ensureTables(cloud.bigtableHost, [table]);
     await ensureSubscriptions(cloud.pubsubHost, [subscription]);
     await cloud.close();
-    expect(await Promise.all([cloud.bigtableHost, cloud.pubsubHost].map(answersTcp))).toEqual([false, false]);
+    expect(await answering(cloud)).toEqual([]);
   }, 60_000);
 });

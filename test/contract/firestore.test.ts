@@ -1,0 +1,83 @@
+import { Firestore } from '@google-cloud/firestore';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startChild, untilChildAnswers } from '../../infra/local/child-process.ts';
+import { findEmulator } from '../../infra/local/cloud-sdk.ts';
+import { startFirestoreServer } from '../../infra/local/firestore/server.ts';
+import { freePort, LOOPBACK } from '../../infra/local/tcp.ts';
+import type { FirestoreClient } from '../../infra/local/proto/google/firestore/v1/firestore.ts';
+import { connect } from '../support/firestore-raw-client.ts';
+import type { ContractCase } from './firestore-case.ts';
+import { DIFFERENCES } from './firestore-differences.ts';
+import { QUERY_CASES } from './firestore-query-cases.ts';
+import { TRANSACTION_CASES } from './firestore-transaction-cases.ts';
+import { WRITE_CASES } from './firestore-write-cases.ts';
+
+/** What the service promises, asked of the embedded server and, where the Cloud SDK has it, of Google's emulator. */
+const CASES: readonly ContractCase[] = [...WRITE_CASES, ...QUERY_CASES, ...TRANSACTION_CASES];
+
+interface Backend {
+  readonly address: string;
+  close(): Promise<unknown>;
+}
+
+const emulator = await findEmulator('firestore');
+
+async function startGoogleEmulator(): Promise<Backend> {
+  if (!('found' in emulator)) throw new Error(emulator.missing);
+  const port = await freePort();
+  const name = 'the Firestore emulator';
+  const child = await startChild({ name, command: emulator.found.command, args: emulator.found.args(port) });
+  const address = `${LOOPBACK}:${port}`;
+  await untilChildAnswers(child, name, address, 25_000);
+  return { address, close: () => child.stop() };
+}
+
+function conformance(start: () => Promise<Backend>, expected: (each: ContractCase) => unknown): void {
+  let backend: Backend;
+  let client: Firestore;
+  let raw: FirestoreClient;
+  let collections = 0;
+
+  beforeAll(async () => {
+    backend = await start();
+    client = new Firestore({
+      projectId: 'p',
+      host: backend.address,
+      ssl: false,
+      customHeaders: { Authorization: 'Bearer owner' },
+    });
+    raw = connect(backend.address);
+  });
+
+  afterAll(async () => {
+    raw.close();
+    await client.terminate();
+    await backend.close();
+  });
+
+  test.each(CASES.map((each) => [each.name, each] as const))('%s', async (_name, each) => {
+    collections += 1;
+    const collection = client.collection(`case-${collections}`);
+    expect(await each.run({ client, raw, collection })).toEqual(expected(each));
+  });
+}
+
+describe('the embedded Firestore answers as the service does', () => {
+  conformance(
+    () => startFirestoreServer(),
+    ({ service }) => service,
+  );
+});
+
+const reason = 'missing' in emulator ? ` (skipped: ${emulator.missing})` : '';
+describe.skipIf('missing' in emulator)(`Google's emulator answers so too, but for known differences${reason}`, () => {
+  conformance(startGoogleEmulator, ({ name, service }) => (name in DIFFERENCES ? DIFFERENCES[name] : service));
+});
+
+test('every known difference is one, and of a case that is there', () => {
+  for (const [name, answer] of Object.entries(DIFFERENCES)) {
+    const found = CASES.find((each) => each.name === name);
+    expect(found, name).toBeDefined();
+    expect(answer, name).not.toEqual(found?.service);
+  }
+});

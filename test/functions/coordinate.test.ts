@@ -1,0 +1,202 @@
+import { EventEmitter } from 'node:events';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { startCoordinate } from '../../functions/wiring/coordinate.ts';
+import { ensureSubscriptions } from '../../infra/local/pubsub-resources.ts';
+import { startPubSubServer, type LocalPubSub } from '../../infra/local/pubsub/server.ts';
+import { type LocalFirestore, startFirestoreServer } from '../../infra/local/firestore/server.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { ConfigError } from '../../shared/base/errors.ts';
+import { systemRandom } from '../../shared/base/ids.ts';
+import type { PipelineRun } from '../../shared/coordinator/tick-loop.ts';
+import { createStageDatabase, type PipelineStores } from '../../shared/google/firestore/stage-database.ts';
+import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
+import { decodeWork } from '../../shared/staged/work-message.ts';
+
+/** Real edges: the embedded Firestore and the embedded Pub/Sub. */
+let firestore: LocalFirestore;
+let pubsub: LocalPubSub;
+const { signal } = new AbortController();
+
+beforeAll(async () => {
+  firestore = await startFirestoreServer();
+  pubsub = await startPubSubServer();
+  vi.stubEnv('FIRESTORE_EMULATOR_HOST', firestore.address);
+  vi.stubEnv('PUBSUB_EMULATOR_HOST', pubsub.address);
+});
+
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await pubsub.close();
+  await firestore.close();
+});
+
+const stagedSink = (change: Readonly<Record<string, unknown>> = {}): object => ({
+  kind: 'staged-sink',
+  ...{ topic: 'orders', project: 'p', instance: 'i', table: 't', serializer: 'entry' },
+  ...{ markerFamily: 'm', checkpointInterval: '1s', firestoreDatabase: 'connector', metricsFlushInterval: '0ms' },
+  ...change,
+});
+
+const configOf = (pipelines: object): Readonly<Record<string, string>> => ({
+  CONNECTOR_CONFIG: JSON.stringify({ pipelines }),
+});
+
+/** Stands for the process: takes SIGTERM and lets the instance end. */
+class Signals extends EventEmitter {
+  readonly exited = Promise.withResolvers<number>();
+  exit(code: number): void {
+    this.exited.resolve(code);
+  }
+}
+
+interface Started {
+  readonly lines: string[];
+  invoke(): Promise<{ status: number; pipelines: readonly PipelineRun[] }>;
+  /** SIGTERM; resolves when the instance has ended. */
+  end(): Promise<number>;
+}
+
+async function start(pipelines: object): Promise<Started> {
+  const signals = new Signals();
+  const lines: string[] = [];
+  const handler = await startCoordinate(configOf(pipelines), {
+    clock: systemClock,
+    random: systemRandom,
+    signals,
+    writeLine: (line) => lines.push(line),
+  });
+  return {
+    lines,
+    async invoke() {
+      const { status, text = '' } = await handler(undefined);
+      return { status, ...(JSON.parse(text) as { pipelines: readonly PipelineRun[] }) };
+    },
+    end() {
+      signals.emit('SIGTERM');
+      return signals.exited.promise;
+    },
+  };
+}
+
+function storesOf(pipeline: string): PipelineStores {
+  const database = createStageDatabase({ databaseId: 'connector', projectId: 'p' });
+  onTestFinished(() => database.close());
+  return database.stores(pipeline);
+}
+
+const segment = (id: string): { id: string; envelopes: number; payload: Buffer; stagedAt: number } => ({
+  ...{ id, envelopes: 5, payload: Buffer.from(id), stagedAt: Date.now() },
+});
+
+async function until<Value>(read: () => Promise<Value | undefined>): Promise<Value> {
+  return vi.waitFor(
+    async () => {
+      const value = await read();
+      if (value === undefined) throw new Error('not yet');
+      return value;
+    },
+    { timeout: 30_000, interval: 50 },
+  );
+}
+
+test('an invocation completes checkpoints and sends their work until SIGTERM, and then gives its leases back', async () => {
+  const work = { topic: 'projects/p/topics/orders-sink-commit', subscription: 'projects/p/subscriptions/work' };
+  await ensureSubscriptions(pubsub.address, [{ ...work, isOrdered: false, ackDeadlineSeconds: 60 }]);
+  const stores = storesOf('sink');
+  await stores.staging.stage([segment('a'), segment('b')], signal);
+
+  const instance = await start({ sink: stagedSink() });
+  const running = instance.invoke();
+  const [completed] = await until(async () => {
+    const found = await stores.status.readCheckpoints(10, signal);
+    return found.length > 0 ? found : undefined;
+  });
+  expect(completed).toMatchObject({ number: 1, state: 'completed', segments: 2, envelopes: 10 });
+
+  const puller = await openSubscriptionPuller(work.subscription);
+  onTestFinished(() => puller.close());
+  const [message] = await until(async () => {
+    const pulled = await puller.pull(10, 500);
+    return pulled.length > 0 ? pulled : undefined;
+  });
+  expect(message?.attributes).toEqual({ pipeline: 'sink' });
+  const sent = decodeWork(message?.data ?? Buffer.alloc(0));
+  expect(sent).toMatchObject({ pipeline: 'sink', checkpoint: 1 });
+  expect(sent?.segments.toSorted()).toEqual(['a', 'b']);
+
+  const heads = await stores.committing.readSegments(['a', 'b'], signal);
+  await stores.committing.finish(
+    heads.map(({ head }) => head),
+    Date.now(),
+    signal,
+  );
+  await until(async () => {
+    const [first] = await stores.status.readCheckpoints(1, signal);
+    return first?.state === 'committed' ? first : undefined;
+  });
+
+  const again = await instance.invoke();
+  expect(again).toMatchObject({ status: 200, pipelines: [{ pipeline: 'sink', outcome: 'held', ticks: 0 }] });
+
+  const ended = instance.end();
+  expect(await running).toMatchObject({
+    status: 200,
+    pipelines: [{ pipeline: 'sink', outcome: 'ticked', failures: 0, counts: { completed: 1, committed: 1 } }],
+  });
+  expect(await ended).toBe(0);
+  expect((await stores.status.readPipeline(signal))?.value.lease).toMatchObject({ owner: '', epoch: 1 });
+  expect(instance.lines.join('\n')).toContain('"checkpointsCommitted":1');
+}, 60_000);
+
+test('what fails in one pipeline is nothing to another', async () => {
+  const stores = storesOf('well');
+  await stores.staging.stage([segment('a')], signal);
+  const broken = firestore.faults.add({
+    method: 'BatchGetDocuments',
+    where: ({ documents }) => documents.some((name) => name.endsWith('/broken')),
+    times: Infinity,
+    effect: { kind: 'refuse', status: { code: 'PERMISSION_DENIED', message: 'not yours' } },
+  });
+  onTestFinished(() => {
+    broken.remove();
+  });
+  await ensureSubscriptions(pubsub.address, [
+    {
+      ...{ topic: 'projects/p/topics/orders-well-commit', subscription: 'projects/p/subscriptions/well' },
+      ...{ isOrdered: false, ackDeadlineSeconds: 60 },
+    },
+  ]);
+  const instance = await start({ well: stagedSink(), broken: stagedSink() });
+  const running = instance.invoke();
+  await until(async () => (await stores.status.readCheckpoints(1, signal))[0]);
+  await until(() => Promise.resolve(instance.lines.find((line) => line.includes('a tick failed'))));
+  const ended = instance.end();
+  const { pipelines } = await running;
+  expect(pipelines).toMatchObject([
+    { pipeline: 'well', failures: 0, counts: { completed: 1 } },
+    { pipeline: 'broken', ticks: 0 },
+  ]);
+  expect(pipelines[1]?.failures).toBeGreaterThan(0);
+  await ended;
+  expect(instance.lines.join('\n')).toContain('roles/datastore.user');
+}, 60_000);
+
+test.each([
+  [
+    'no pipeline that stages',
+    { sink: stagedSink({ commit: 'on-receipt', checkpointInterval: undefined, firestoreDatabase: undefined }) },
+    {},
+    'must hold a pipeline of kind staged-sink',
+  ],
+  [
+    'another one named',
+    { sink: stagedSink() },
+    { CONNECTOR_PIPELINE: 'other' },
+    'CONNECTOR_PIPELINE: must name a pipeline of kind staged-sink with the commit on-checkpoint (there is: sink)',
+  ],
+])('a configuration with %s is refused at start', async (_case, pipelines, env, message) => {
+  const surroundings = { clock: systemClock, random: systemRandom, signals: new Signals(), writeLine: () => undefined };
+  const starting = startCoordinate({ ...configOf(pipelines), ...env }, surroundings);
+  await expect(starting).rejects.toThrow(ConfigError);
+  await expect(starting).rejects.toThrow(message);
+});

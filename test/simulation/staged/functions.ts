@@ -1,0 +1,137 @@
+import { RedeliverError } from '../../../shared/base/errors.ts';
+import type { Random } from '../../../shared/base/ids.ts';
+import { createLogger } from '../../../shared/base/logging.ts';
+import { createMetrics } from '../../../shared/base/metrics.ts';
+import { failPolicy } from '../../../shared/failure/policy.ts';
+import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
+import type { PushedMessage } from '../../../shared/model/record.ts';
+import type { SendRowCall } from '../../../shared/model/row-call.ts';
+import { tableName } from '../../../shared/model/table-name.ts';
+import { Backpressure } from '../../../shared/staged/backpressure.ts';
+import { weightOf } from '../../../shared/staged/backlog-view.ts';
+import { commitSegments } from '../../../shared/staged/commit-segments.ts';
+import { MarkedWrites } from '../../../shared/staged/marked-writes.ts';
+import type { CommittingStore, CommitWork, StagingStore } from '../../../shared/staged/ports.ts';
+import { stageMessage } from '../../../shared/staged/stage-message.ts';
+import { Stager } from '../../../shared/staged/stager.ts';
+import { TargetCheck } from '../../../shared/staged/target-check.ts';
+import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
+import { type Instance, remote } from './pool.ts';
+import type { SimulatedProcess } from './process.ts';
+
+/** The functions as their wiring builds them, for one simulated process. */
+
+export const PIPELINE = 'counters';
+export const TABLE = tableName('p', 'i', 't');
+export const quiet = createLogger({}, () => undefined);
+
+/** Resolves when the message may be acknowledged. */
+export type Handle<Message> = (message: Message, signal: AbortSignal) => Promise<void>;
+
+export function startStager(
+  process: SimulatedProcess,
+  store: StagingStore,
+  maxStagedEntries: number,
+  random: Random,
+): Handle<PushedMessage> {
+  const { clock } = process;
+  const metrics = createMetrics();
+  const reached = remote(process, store);
+  let segments = 0;
+  const prefix = String(random());
+  const stager = new Stager({
+    store: reached,
+    clock,
+    random,
+    metrics,
+    logger: quiet,
+    newSegmentId: () => `${prefix}-${(segments += 1)}`,
+  });
+  const backpressure = new Backpressure(
+    { maxStagedEntries, maxStagedBytes: 1e9 },
+    { store: reached, clock, metrics, logger: quiet },
+  );
+  return (message, signal) =>
+    stageMessage(
+      message,
+      {
+        serializer: entrySerializer,
+        destination: { table: TABLE },
+        framing: 'single',
+        envelopes: {
+          pipeline: PIPELINE,
+          subscription: 'records',
+          framing: 'single',
+          idAttribute: 'id',
+          appProfileId: '',
+          markerFamily: 'markers',
+        },
+        admit: () => {
+          backpressure.admit();
+        },
+        keep: (received, until) => {
+          const envelopes = received.map(({ envelope }) => envelope);
+          return backpressure.during(weightOf(envelopes), () => stager.stage(envelopes, until));
+        },
+        policy: failPolicy(),
+        perDestinationMetrics: false,
+        metrics,
+      },
+      signal,
+    );
+}
+
+export function startCommitter(
+  process: SimulatedProcess,
+  store: CommittingStore,
+  send: SendRowCall,
+  random: Random,
+): Handle<CommitWork> {
+  const { clock } = process;
+  const metrics = createMetrics();
+  const committer = {
+    store: remote(process, store),
+    writes: new MarkedWrites(
+      { maxInFlightRequests: 3, requestTimeoutMillis: 5000, perDestinationMetrics: false },
+      { ...remote(process, { send }), clock, random, metrics, logger: quiet },
+    ),
+    targets: new TargetCheck(
+      { declaredFamilies: {}, idleMillis: 3_600_000 },
+      { admin: new FakeTargetAdmin(), clock, logger: quiet },
+    ),
+    onRejected: failPolicy(),
+    newHolder: () => String(random()),
+    clock,
+    metrics,
+    logger: quiet,
+  };
+  return (work, signal) => commitSegments(work, committer, signal);
+}
+
+/**
+ * One delivery to one instance, as the push handler answers it: true acknowledges. Never settles where the instance
+ * dies; `onUnexpected` hears of what is no reason to redeliver.
+ */
+export async function deliver<Message>(
+  message: Message,
+  instance: Instance<Handle<Message>> | undefined,
+  invocationMillis: number,
+  onUnexpected: (error: unknown) => void,
+): Promise<boolean> {
+  if (!instance) return false;
+  const { process, body: handle } = instance;
+  const deadline = new AbortController();
+  const cancel = process.clock.after(invocationMillis, () => {
+    deadline.abort(new Error('the time of the invocation is used up'));
+  });
+  try {
+    await process.call(() => undefined);
+    await handle(message, deadline.signal);
+    return true;
+  } catch (error) {
+    if (!(error instanceof RedeliverError) || error.reason === 'unexpected') onUnexpected(error);
+    return false;
+  } finally {
+    cancel();
+  }
+}
