@@ -125,7 +125,8 @@ function endingSignal(clock: Clock): { signal: AbortSignal; start: () => void; e
     signal: controller.signal,
     start: () => {
       cancel = clock.after(ENDING_MILLIS, () => {
-        controller.abort(new Error(`the store did not answer within ${ENDING_MILLIS} ms`));
+        const message = `Firestore did not answer within ${ENDING_MILLIS} ms what the work came to; it is told again at the next delivery, and no effect counts twice`;
+        controller.abort(new RedeliverError('transient', message));
       });
     },
     end: () => cancel?.(),
