@@ -3,15 +3,25 @@ import { lazy } from '../shared/base/lazy.ts';
 
 /** What an entry point uses of the framework's request and response. */
 export interface FunctionRequest {
+  readonly method: string;
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** As the framework parsed it, by its content type. */
   readonly body?: unknown;
+  /** As it came; absent where there is none. */
+  readonly rawBody?: Buffer;
 }
 
 export interface FunctionResponse {
   status(code: number): FunctionResponse;
-  send(body?: string): unknown;
+  set(headers: Readonly<Record<string, string>>): FunctionResponse;
+  send(body?: string | Buffer): unknown;
+  /** `close` comes after the answer, or in place of it when the caller has left. */
+  once(event: 'close', listener: () => void): unknown;
+  readonly writableFinished: boolean;
 }
 
-/** The answer to one request. 204 acknowledges; 429 and 5xx ask for redelivery, and their text says why. */
+/** The answer to one push. 204 acknowledges; 429 and 5xx ask for redelivery, and their text says why. */
 export interface Answer {
   readonly status: number;
   readonly text?: string;
@@ -26,16 +36,24 @@ export interface EntryPoint {
   startOrExit(): Promise<void>;
 }
 
+/** An entry point for pushes. */
+export const entryPoint = (start: () => Promise<Handler>): EntryPoint =>
+  startedOnce(start, async (handler, { body }, response) => {
+    const { status, text } = await handler(body);
+    response.status(status).send(text);
+  });
+
+/** How a started function serves one request. A rejection is the framework's to answer. */
+export type Serve<Started> = (started: Started, request: FunctionRequest, response: FunctionResponse) => Promise<void>;
+
 /** Starts once per instance, at the process's start or at the first request. A failed start is tried again. */
-export function entryPoint(start: () => Promise<Handler>): EntryPoint {
+export function startedOnce<Started>(start: () => Promise<Started>, serve: Serve<Started>): EntryPoint {
   /** What every request but the first ones is answered by, without a wait. */
-  let ready: Handler | undefined;
+  let ready: Started | undefined;
   const started = lazy(async () => (ready = await start()));
   return {
-    async handle({ body }, response) {
-      const { status, text } = await (ready ? ready(body) : startAndAnswer(body));
-      response.status(status).send(text);
-    },
+    handle: (request, response) =>
+      ready === undefined ? startAndServe(request, response) : serve(ready, request, response),
     async startOrExit() {
       try {
         await started();
@@ -46,13 +64,14 @@ export function entryPoint(start: () => Promise<Handler>): EntryPoint {
     },
   };
 
-  async function startAndAnswer(body: unknown): Promise<Answer> {
-    let handler: Handler;
+  async function startAndServe(request: FunctionRequest, response: FunctionResponse): Promise<void> {
+    let made: Started;
     try {
-      handler = await started();
+      made = await started();
     } catch (error) {
-      return { status: 500, text: toError(error).message };
+      response.status(500).send(toError(error).message);
+      return;
     }
-    return handler(body);
+    await serve(made, request, response);
   }
 }

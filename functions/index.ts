@@ -8,6 +8,7 @@ const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
   stagedSink: async () => (await import('./staged-sink.ts')).stagedSink,
   commitStaged: async () => (await import('./commit-staged.ts')).commitStaged,
   coordinate: async () => (await import('./coordinate.ts')).coordinate,
+  rowRequest: async () => (await import('./row-request.ts')).rowRequest,
 };
 
 for (const [name, load] of Object.entries(ENTRY_POINTS)) {

@@ -5,6 +5,7 @@ import { addMap } from './map.ts';
 import type { CliContext } from './ports.ts';
 import { addPublish } from './publish.ts';
 import { addReplayDlq } from './replay-dlq.ts';
+import { addStatus } from './status.ts';
 import { addValidate } from './validate.ts';
 
 /** Runs one command to its end. Never throws: what went wrong is printed, and the exit code says of which sort it was. */
@@ -25,7 +26,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
         context.terminal.note(text.trimEnd());
       },
     });
-  for (const add of [addValidate, addMap, addPublish, addReplayDlq]) add(program, context, done);
+  for (const add of [addValidate, addMap, addPublish, addReplayDlq, addStatus]) add(program, context, done);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
     await program.parseAsync(argv, { from: 'user' });

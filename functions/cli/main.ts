@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { systemClock } from '../../shared/base/clock.ts';
 import { toError } from '../../shared/base/errors.ts';
+import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
 import { openTopicPublisher } from '../../shared/google/pubsub/topic-publisher.ts';
 import { runCli } from './cli.ts';
@@ -31,7 +32,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 // An emulator takes no credentials, so nothing needs to look for the metadata server, which takes two seconds.
-if (process.env.PUBSUB_EMULATOR_HOST !== undefined) process.env.METADATA_SERVER_DETECTION ??= 'none';
+const { PUBSUB_EMULATOR_HOST, FIRESTORE_EMULATOR_HOST } = process.env;
+if (PUBSUB_EMULATOR_HOST !== undefined || FIRESTORE_EMULATOR_HOST !== undefined) {
+  process.env.METADATA_SERVER_DETECTION ??= 'none';
+}
 
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
@@ -44,6 +48,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
   pubsub: {
     publisher: (topic, options) => openTopicPublisher(topic, options).catch(cannotConnect),
     puller: (subscription) => openSubscriptionPuller(subscription).catch(cannotConnect),
+  },
+  stage: {
+    database: ({ project, database }) =>
+      createStageDatabase({ databaseId: database, ...(project !== undefined && { projectId: project }) }),
   },
   clock: {
     ...systemClock,

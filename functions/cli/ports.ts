@@ -1,4 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
+import type { ResolvedFirestore } from '../../shared/config/resolved.ts';
+import type { StatusStore } from '../../shared/staged/ports.ts';
 
 /** What the commands need of the machine and of Pub/Sub. */
 export interface CliContext {
@@ -6,6 +8,7 @@ export interface CliContext {
   readonly terminal: Terminal;
   readonly input: InputFiles;
   readonly pubsub: PubSubPort;
+  readonly stage: StagePort;
   readonly clock: Clock;
   /** Aborts at the first Ctrl-C: commands then finish what is on its way and report. */
   readonly signal: AbortSignal;
@@ -59,5 +62,16 @@ export interface Puller {
   acknowledge(ackIds: readonly string[]): Promise<void>;
   /** Ends the leases, so that whoever pulls next gets the messages. */
   release(ackIds: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StagePort {
+  /** Connects at its first use. */
+  database(name: ResolvedFirestore): StageDatabasePort;
+}
+
+/** What people may ask of the staged work in one database. */
+export interface StageDatabasePort {
+  stores(pipeline: string): { readonly status: StatusStore };
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { Handler } from '../entry-point.ts';
 import { startInstance } from './instance.ts';
 import { openMarkedWriting } from './marked-writing.ts';
 import { pushHandler } from './push-handler.ts';
-import { stageDatabaseOf } from './stage-database.ts';
+import { StageDatabases } from './stage-databases.ts';
 import { stagedPoliciesOf } from './staged-policies.ts';
 import { type Environment, ownProcess, type Surroundings } from './surroundings.ts';
 
@@ -24,11 +24,11 @@ export async function startCommitStaged(env: Environment, surroundings: Surround
     ]);
   }
   const writing = openMarkedWriting(instance);
-  const database = stageDatabaseOf(commit.firestore);
+  const databases = new StageDatabases();
   const { onRejected, close } = stagedPoliciesOf(instance);
   const committer: Committer = {
     ...writing,
-    store: database.stores(name).committing,
+    store: databases.stores(commit.firestore, name).committing,
     onRejected,
     newHolder: randomUUID,
     clock,
@@ -42,7 +42,7 @@ export async function startCommitStaged(env: Environment, surroundings: Surround
     async close() {
       await close();
       writing.close();
-      await database.close();
+      await databases.close();
     },
   });
 }

@@ -4,7 +4,7 @@ import { weightOf } from '../../shared/staged/backlog-view.ts';
 import { Backpressure } from '../../shared/staged/backpressure.ts';
 import { Stager } from '../../shared/staged/stager.ts';
 import type { Instance } from './instance.ts';
-import { stageDatabaseOf } from './stage-database.ts';
+import { StageDatabases } from './stage-databases.ts';
 import type { Keeper } from './keeper.ts';
 
 /** Keeps envelopes in Firestore until a checkpoint owns them. */
@@ -12,8 +12,8 @@ export function openStaging(
   { name, clock, random, metrics, logger }: Instance<ResolvedStagedSink>,
   staging: ResolvedStaging,
 ): Keeper {
-  const database = stageDatabaseOf(staging.firestore);
-  const { staging: store } = database.stores(name);
+  const databases = new StageDatabases();
+  const { staging: store } = databases.stores(staging.firestore, name);
   const backpressure = new Backpressure(staging, { store, clock, metrics, logger });
   const stager = new Stager({ store, clock, random, metrics, logger, newSegmentId: randomUUID });
   return {
@@ -25,6 +25,6 @@ export function openStaging(
       await backpressure.during(weightOf(envelopes), () => stager.stage(envelopes, signal));
     },
     sweep: () => undefined,
-    close: () => database.close(),
+    close: () => databases.close(),
   };
 }

@@ -11,16 +11,14 @@ export interface Deadline {
 
 /**
  * Starts an invocation's deadline: `budgetMillis` from now, the smaller of the function's timeout and the
- * subscription's acknowledgement deadline, less a margin to answer in.
+ * subscription's acknowledgement deadline, less a margin to answer in. `consequence` says what becomes of the work.
  */
-export function startDeadline(clock: Clock, budgetMillis: number): Deadline {
+export function startDeadline(clock: Clock, budgetMillis: number, consequence = REDELIVERED): Deadline {
   const controller = new AbortController();
   const cancel = clock.after(budgetMillis, () => {
-    controller.abort(
-      new DeadlineError(
-        `the invocation's ${budgetMillis} ms were used up; the message is not acknowledged and will be redelivered`,
-      ),
-    );
+    controller.abort(new DeadlineError(`the invocation's ${budgetMillis} ms were used up; ${consequence}`));
   });
   return { signal: controller.signal, at: clock.now() + budgetMillis, end: cancel };
 }
+
+const REDELIVERED = 'the message is not acknowledged and will be redelivered';

@@ -90,12 +90,20 @@ export const METRICS = {
   inFlightRequests: gauge('Single-row requests sent and not yet answered.'),
   rowRequestLatency: distribution('Time from sending a single-row request to its answer or failure.', 'ms'),
   resultsPublished: counter('Results of single-row requests whose publish to the results topic was confirmed.'),
+  httpAnswers: counter('Single-row requests over HTTP that were answered, by HTTP status.', ['status']),
+  callersGone: counter(
+    'Single-row requests over HTTP whose caller left before the answer. What was sent by then is cancelled, and may have applied.',
+  ),
+  httpLatency: distribution('Time from a single-row request over HTTP to its answer.', 'ms'),
 
   // Staged sink: staging.
   stagedEntries: gauge(
     'Entries held against maxStagedEntries, as far as the instance knows: what the coordinator counted last, and what the instance staged since.',
   ),
-  stagedBytes: gauge('Size of the entries counted by stagedEntries, with 256 B for each, as held against maxStagedBytes.', 'By'),
+  stagedBytes: gauge(
+    'Size of the entries counted by stagedEntries, with 256 B for each, as held against maxStagedBytes.',
+    'By',
+  ),
   envelopesStaged: counter('Envelopes that were stored, copies by a redelivery included.'),
   segmentsStaged: counter('Segments that were stored.'),
   stagingLatency: distribution('Time from handing the envelopes of a message over to their being stored.', 'ms'),

@@ -88,9 +88,7 @@ export interface ResolvedMarker {
 }
 
 /** When an envelope is written: by the invocation that receives it, or once a checkpoint owns it. */
-export type ResolvedCommit =
-  | { readonly when: 'on-receipt' }
-  | ({ readonly when: 'on-checkpoint' } & ResolvedStaging);
+export type ResolvedCommit = { readonly when: 'on-receipt' } | ({ readonly when: 'on-checkpoint' } & ResolvedStaging);
 
 export interface ResolvedStaging {
   readonly checkpointIntervalMillis: number;

@@ -48,7 +48,7 @@ function meaning({ code, message }: Status, { reason }: Extract<FailureClass, { 
 }
 
 /** Statuses of the class fatal that are no judgement on the request. */
-const LEAVES_OUTCOME_OPEN: ReadonlySet<StatusName> = new Set<StatusName>(['UNKNOWN', 'INTERNAL', 'DATA_LOSS']);
+export const LEAVES_OUTCOME_OPEN: ReadonlySet<StatusName> = new Set<StatusName>(['UNKNOWN', 'INTERNAL', 'DATA_LOSS']);
 
 /** A prerequisite that cannot be seen from here, not a diagnosis. Wrong profiles were answered FAILED_PRECONDITION (2026-08). */
 function hint({ method }: Attempt, { code }: Status): string {

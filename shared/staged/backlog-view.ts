@@ -19,7 +19,7 @@ export interface Weight {
   readonly bytes: number;
 }
 
-/** What an entry weighs beside its request. */
+/** What an entry weighs beside its request, wherever it is held against the caps. */
 export const BYTES_PER_ENTRY = 256;
 
 export const weightOf = (envelopes: readonly Pick<Envelope, 'request'>[]): Weight => ({

@@ -1,4 +1,5 @@
 import type { Lease } from '../model/lease.ts';
+import { BYTES_PER_ENTRY } from './backlog-view.ts';
 import type { CommitWork, CoordinatorCommit } from './coordinator-commit.ts';
 import { dispatchLease, packWork, ranOut } from './dispatch.ts';
 import type { Backlog, CheckpointState, PipelineState, SegmentHead, Versioned } from './state.ts';
@@ -19,9 +20,6 @@ const MAX_MARKED_PER_COMMIT = 90;
 
 /** While so many checkpoints are uncommitted no other is made: what is staged would only wait behind them. */
 export const MAX_OPEN_CHECKPOINTS = 100;
-
-/** What an envelope is counted as besides its bytes, as in the check of the caps when it is staged. */
-const BYTES_PER_ENVELOPE = 256;
 
 /** From this share of a cap on, a checkpoint does not wait for its interval. */
 const NEAR_CAP = 0.8;
@@ -128,7 +126,7 @@ export function isCheckpointDue(pipeline: PipelineState | undefined, options: Ch
 /** Whether what is staged nears a cap, beyond which the stager refuses. */
 export const isNearCaps = ({ envelopes, bytes }: Backlog, options: CheckpointOptions): boolean =>
   envelopes >= NEAR_CAP * options.maxStagedEntries ||
-  bytes + BYTES_PER_ENVELOPE * envelopes >= NEAR_CAP * options.maxStagedBytes;
+  bytes + BYTES_PER_ENTRY * envelopes >= NEAR_CAP * options.maxStagedBytes;
 
 export const sumOf = (heads: readonly Pick<SegmentHead, 'envelopes' | 'bytes'>[]): Backlog => ({
   segments: heads.length,

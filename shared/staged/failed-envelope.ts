@@ -29,7 +29,7 @@ export function failedEnvelope(
   return { ...known, reason: 'beyond-horizon', summary: TOO_OLD, detail: TOO_OLD };
 }
 
-const TOO_OLD = `not sent, because it is older than markerHorizon less ${HORIZON_MARGIN_MILLIS / 60_000} minutes: the marker of an earlier copy may be collected, so nobody can tell whether it is applied; compare the row before you apply it by hand`;
+const TOO_OLD = `not sent, because it is older than markerHorizon less ${HORIZON_MARGIN_MILLIS / 60_000} minutes, or was frozen under another setting of it: the marker of an earlier copy may be collected, so nobody can tell whether it is applied; compare the row before you apply it by hand`;
 
 /** Attributes are not staged: a record is known by its entry and by where it came from. */
 const stagedSource = ({ source }: Envelope): FailedSource => ({

@@ -4,7 +4,6 @@ import { toError } from '../base/errors.ts';
 import type { Random } from '../base/ids.ts';
 import { describeError, type Logger } from '../base/logging.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { Semaphore } from '../base/semaphore.ts';
 import type { RowCall, SendRowCall } from '../model/row-call.ts';
 import { formatTableName } from '../model/table-name.ts';
 import { joinRequests, partsOf, rowOf } from './coalesce.ts';
@@ -13,6 +12,7 @@ import type { Envelope } from './envelope.ts';
 import { judge, type Verdict } from './judge.ts';
 import { isBeyondHorizon } from './marker-lifetime.ts';
 import { RowLane } from './row-lane.ts';
+import { Turns } from './turns.ts';
 import { outOfTime, type WriteResult } from './write-result.ts';
 
 export interface MarkedWritesOptions {
@@ -50,7 +50,7 @@ const RETRIES = { initialMillis: 25, maxMillis: 2000, jitter: 0.25 };
 export class MarkedWrites {
   readonly #options: MarkedWritesOptions;
   readonly #with: MarkedWritesDependencies;
-  readonly #slots: Semaphore;
+  readonly #turns: Turns;
   readonly #lanes = new Map<string, RowLane>();
   readonly #invocations = new Invocations();
   /** What is on the wire is not called back: its answer is worth more than its slot. */
@@ -60,7 +60,7 @@ export class MarkedWrites {
   constructor(options: MarkedWritesOptions, dependencies: MarkedWritesDependencies) {
     this.#options = options;
     this.#with = dependencies;
-    this.#slots = new Semaphore(options.maxInFlightRequests);
+    this.#turns = new Turns(options.maxInFlightRequests);
     dependencies.metrics.observe('inFlightRequests', () => this.#inFlight);
   }
 
@@ -100,7 +100,7 @@ export class MarkedWrites {
   async #write(lane: RowLane, choose: () => readonly Effect[]): Promise<void> {
     let group: readonly Effect[] | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const release = await this.#slots.acquire(this.#never);
+      await this.#turns.take();
       let verdict: Verdict;
       try {
         group = this.#sendable(lane, group ?? choose());
@@ -108,7 +108,7 @@ export class MarkedWrites {
         if (attempt > 1) this.#with.metrics.count('writesRetried', group.length);
         verdict = await this.#send(group);
       } finally {
-        release();
+        this.#turns.giveBack();
       }
       switch (verdict.kind) {
         case 'take-apart':

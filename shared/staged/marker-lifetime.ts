@@ -17,12 +17,15 @@ export const markerTimestampMicros = (publishTimeMicros: bigint, horizonMillis: 
   horizonMillis === undefined ? 0n : publishTimeMicros - (publishTimeMicros % 1000n);
 
 /**
- * Whether an envelope may not be sent any more. One that was frozen without a horizon carries the timestamp 0, whose
- * marker a collecting family never keeps: under a horizon it is beyond it from the start.
+ * Whether an envelope may not be sent any more. What was frozen with a horizon, or without one, is sent only as such:
+ * under a horizon the timestamp 0 is beyond it from the start, and without one nobody can tell whether a marker that
+ * carries a time was collected.
  */
-export const isBeyondHorizon = (
+export function isBeyondHorizon(
   markerTimestampMicros: bigint,
   horizonMillis: number | undefined,
   now: number,
-): boolean =>
-  horizonMillis !== undefined && now >= Number(markerTimestampMicros / 1000n) + horizonMillis - HORIZON_MARGIN_MILLIS;
+): boolean {
+  if (horizonMillis === undefined) return markerTimestampMicros !== 0n;
+  return now >= Number(markerTimestampMicros / 1000n) + horizonMillis - HORIZON_MARGIN_MILLIS;
+}

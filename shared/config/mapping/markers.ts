@@ -23,7 +23,12 @@ export function protectedModeProblem(mode: WriteMode): string | undefined {
 }
 
 /** Problems of a write beside markers: their family is the sink's alone, and a deleted row would forget them. */
-export function addMarkerProblems(write: ResolvedWrite, markerFamily: string, mappingPath: string, report: Report): void {
+export function addMarkerProblems(
+  write: ResolvedWrite,
+  markerFamily: string,
+  mappingPath: string,
+  report: Report,
+): void {
   const rule = 'must not be the family of the markers';
   if (write.mode !== 'conditional') {
     if (!write.families.some(({ family }) => family === markerFamily)) return;

@@ -26,11 +26,10 @@ const formOr = <const Form extends string>(form: Form) =>
 const facts = (form: string) => ({ type: 'text or section', bounds: `"${form}" or {module, options}` });
 
 const mappingOption = (about: string) =>
-  declare(
-    optional(mappingValue),
-    `${about} Excludes serializer. Its options have a page of their own, mapping.md.`,
-    { type: 'section', bounds: 'see mapping.md' },
-  );
+  declare(optional(mappingValue), `${about} Excludes serializer. Its options have a page of their own, mapping.md.`, {
+    type: 'section',
+    bounds: 'see mapping.md',
+  });
 
 export const serializerOptions = {
   serializer: declare(

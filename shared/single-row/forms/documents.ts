@@ -24,7 +24,7 @@ export const CONTENT_TYPES: Readonly<Record<DocumentForm, string>> = {
 export const formOf = (contentType: string | undefined): DocumentForm =>
   contentType !== undefined && PROTO.test(contentType.trim()) ? 'proto' : 'json';
 
-const PROTO = /^application\/(?:x-)?protobuf(?:\s*;|$)/i;
+const PROTO = /^application\/(?:x-)?protobuf(?:\s*[;,]|$)/i;
 
 /**
  * Reads a row request. Throws a {@link RowRequestError} with every problem at once, each by its path; a version that is

@@ -1,6 +1,7 @@
 import type { CliContext, OutgoingMessage, PulledMessage } from '../../../functions/cli/ports.ts';
 import { runCli } from '../../../functions/cli/cli.ts';
 import type { ExitCode } from '../../../functions/cli/errors.ts';
+import type { StatusStore } from '../../../shared/staged/ports.ts';
 
 /** A Pub/Sub that confirms what `refuse` lets pass, and holds letters under leases. */
 export class FakePubSub {
@@ -74,17 +75,25 @@ interface Run {
   readonly err: string;
 }
 
+const noStage = (): never => {
+  throw new Error('this test has no Firestore');
+};
+
 /** Runs a command with files in memory; time moves only when the command waits. */
 export async function run(
   argv: readonly string[],
   given: {
     readonly config: string;
     readonly pubsub?: FakePubSub;
+    /** The staged work of a pipeline; without it there is no Firestore. */
+    readonly stage?: (pipeline: string) => { readonly status: StatusStore };
     readonly files?: Readonly<Record<string, string>>;
     readonly stdin?: string;
     readonly env?: Readonly<Record<string, string>>;
     readonly signal?: AbortSignal;
     readonly waits?: number[];
+    /** When the command begins, milliseconds since the epoch. */
+    readonly now?: number;
   },
 ): Promise<Run> {
   const out: string[] = [];
@@ -94,7 +103,7 @@ export async function run(
     if (text === undefined) throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT', syscall: 'open' });
     return text;
   };
-  let now = Date.UTC(2026, 0, 1);
+  let now = given.now ?? Date.UTC(2026, 0, 1);
   const code = await runCli(argv, {
     env: { CONNECTOR_CONFIG: given.config, ...given.env },
     terminal: {
@@ -108,6 +117,7 @@ export async function run(
       stdin: chunksOf(given.stdin ?? ''),
     },
     pubsub: (given.pubsub ?? new FakePubSub()).port,
+    stage: { database: () => ({ stores: given.stage ?? noStage, close: () => Promise.resolve() }) },
     clock: {
       now: () => now,
       after: (delayMillis, callback) => {

@@ -17,6 +17,31 @@ test('a right configuration is a table of its pipelines', async () => {
   );
 });
 
+test('pipelines of every kind are in the table, a staged sink with both of its policies', async () => {
+  const place = { project: 'p', instance: 'i', table: 't', topic: 'orders' };
+  const config = JSON.stringify({
+    pipelines: {
+      staged: {
+        kind: 'staged-sink',
+        ...place,
+        serializer: 'entry',
+        markerFamily: 'm',
+        onRejected: 'dead-letter',
+        deadLetter: { topic: 'dlq' },
+      },
+      asked: { kind: 'request-sink', ...place, serializer: 'request', failurePolicy: 'log-and-drop' },
+    },
+  });
+  const { code, out } = await run(['validate'], { config });
+  expect(code).toBe(0);
+  expect(out).toMatch(
+    /^staged +staged-sink .* entry +single +fail; rejected: dead-letter to projects\/p\/topics\/dlq$/m,
+  );
+  expect(out).toMatch(/^asked +request-sink .* request +single +log-and-drop$/m);
+  const { out: resolved } = await run(['validate', '--resolved'], { config });
+  expect((await run(['validate', '--resolved'], { config: resolved })).out).toBe(resolved);
+});
+
 test('every problem of a wrong one is printed, without a stack', async () => {
   const { code, err } = await run(['validate'], { config: configOf({ framing: 'csv', linger: '1s' }) });
   expect(code).toBe(1);

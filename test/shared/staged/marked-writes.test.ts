@@ -288,6 +288,15 @@ describe('the requests of an instance', () => {
   });
 });
 
+test('an envelope that was frozen under another setting of the horizon is not sent', async () => {
+  const { table, writes, clock } = markedWrites();
+  const stamped = envelopeOf(1, rowEntry('k'), { markerTimestampMicros: BigInt(clock.now()) * 1000n });
+  expect(await writes.submit(stamped, forEver())).toEqual({ kind: 'beyond-horizon' });
+  const other = markedWrites({}, { markerHorizonMillis: 8 * 24 * 3_600_000 });
+  expect(await other.writes.submit(counting(1), forEver())).toEqual({ kind: 'beyond-horizon' });
+  expect([...table.requests, ...other.table.requests]).toEqual([]);
+});
+
 test('an envelope that is beyond the horizon is not sent, at no attempt', async () => {
   const DAY = 24 * 60 * 60 * 1000;
   const { table, writes, clock, metrics } = markedWrites(

@@ -16,6 +16,12 @@ export const requestSinkRules: readonly Rule<RequestSinkOptions>[] = [
       return [{ at, rule: 'must not be the topic of the pipeline: its results would come back', got: resultsTopic }];
     }
     if (!isTopic(deadLetter?.topic)) return [];
-    return [{ at, rule: 'must not be the topic of dead letters: whoever reads one has no use for the other', got: resultsTopic }];
+    return [
+      {
+        at,
+        rule: 'must not be the topic of dead letters: whoever reads one has no use for the other',
+        got: resultsTopic,
+      },
+    ];
   },
 ];

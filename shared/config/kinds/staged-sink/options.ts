@@ -32,6 +32,5 @@ export const sharedNames: readonly string[] = [
 
 /** Options that mean nothing where nothing is staged. */
 export const stagingNames = [...Object.keys(stagingOptions), ...Object.keys(firestoreOptions)] as readonly (
-  | keyof typeof stagingOptions
-  | keyof typeof firestoreOptions
+  keyof typeof stagingOptions | keyof typeof firestoreOptions
 )[];

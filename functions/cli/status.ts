@@ -1,0 +1,110 @@
+import type { Command } from 'commander';
+import { sleep } from '../../shared/base/clock.ts';
+import type { StatusStore } from '../../shared/staged/ports.ts';
+import { type StagedPipeline, stagedPipelinesOf } from '../wiring/staged-pipelines.ts';
+import { noteWarnings, readConfiguration } from './configuration.ts';
+import { CommandError, EXIT, type ExitCode } from './errors.ts';
+import { positiveNumber } from './option-values.ts';
+import type { CliContext } from './ports.ts';
+import { isUnattended, type PipelineFacts } from './status/facts.ts';
+import { statusReport } from './status/report.ts';
+
+export interface StatusOptions {
+  readonly config?: string;
+  readonly pipeline?: string;
+  /** Seconds between two reports; true: the default. */
+  readonly watch?: number | true;
+  readonly json?: true;
+}
+
+const CHECKPOINTS = 10;
+const PROBLEMS = 20;
+const WATCH_SECONDS = 5;
+
+export function addStatus(program: Command, context: CliContext, done: (code: ExitCode) => void): void {
+  program
+    .command('status')
+    .summary('show checkpoints, backlog and problems of staged pipelines')
+    .description(
+      'Reads from Firestore how staged pipelines get on: who coordinates them, what is staged and uncommitted, the last ' +
+        'checkpoints with their time to visibility, and segments that a committer gave back, with the reason. Shows no row key and no value.',
+    )
+    .option('-c, --config <file>', 'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says)')
+    .option('-p, --pipeline <name>', 'only this pipeline (default: every one that stages)')
+    .option('-w, --watch [seconds]', `again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, positiveNumber)
+    .option('--json', 'print one JSON array for each report; times are milliseconds since the epoch')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npm run connector -- status
+  $ npm run connector -- status --pipeline orders --watch
+  $ npm run --silent connector -- status --json
+
+Every report reads each staged segment, each problem and the last ten checkpoints once, and Firestore bills reads.`,
+    )
+    .action(async (options: StatusOptions) => {
+      done(await status(context, options));
+    });
+}
+
+/** Configuration → what Firestore holds → a report, once or again and again. */
+export async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
+  const pipelines = await choosePipelines(context, options);
+  const opened = pipelines.map(({ name, staging }) => ({ name, database: context.stage.database(staging.firestore) }));
+  try {
+    for (;;) {
+      const facts = await Promise.all(
+        opened.map(({ name, database }) => readFacts(name, database.stores(name).status, context.signal)),
+      );
+      const now = context.clock.now();
+      context.terminal.print(
+        options.json ? asJson(facts, now) : facts.map((each) => statusReport(each, now)).join('\n\n'),
+      );
+      if (options.watch === undefined) return EXIT.ok;
+      const seconds = options.watch === true ? WATCH_SECONDS : options.watch;
+      const isGoingOn = await sleep(context.clock, seconds * 1000, context.signal).then(
+        () => true,
+        () => false,
+      );
+      if (!isGoingOn) return EXIT.interrupted;
+      context.terminal.print('');
+    }
+  } finally {
+    await Promise.all(opened.map(({ database }) => database.close()));
+  }
+}
+
+async function choosePipelines(
+  context: CliContext,
+  { config: file, pipeline }: StatusOptions,
+): Promise<Omit<StagedPipeline, 'warnings'>[]> {
+  const { config, source, warnings } = await readConfiguration(context, file);
+  noteWarnings(context, warnings);
+  const staged = stagedPipelinesOf(config.pipelines);
+  const chosen = pipeline === undefined ? staged : staged.filter(({ name }) => name === pipeline);
+  if (chosen.length > 0) return chosen;
+  const known = staged.map(({ name }) => name).join(', ') || 'none';
+  throw new CommandError(
+    pipeline === undefined
+      ? `${source} has no pipeline of kind staged-sink with the commit on-checkpoint: no other has checkpoints`
+      : `${source} has no pipeline ${JSON.stringify(pipeline)} that stages (there is: ${known})`,
+  );
+}
+
+async function readFacts(pipeline: string, store: StatusStore, signal: AbortSignal): Promise<PipelineFacts> {
+  const [read, staged, checkpoints, problems] = await Promise.all([
+    store.readPipeline(signal),
+    store.countStaged(signal),
+    store.readCheckpoints(CHECKPOINTS, signal),
+    store.readProblems(PROBLEMS, signal),
+  ]);
+  return { pipeline, ...(read && { state: read.value }), staged, checkpoints, problems };
+}
+
+const asJson = (facts: readonly PipelineFacts[], now: number): string =>
+  JSON.stringify(
+    facts.map((each) => ({ ...each, isUnattended: isUnattended(each, now) })),
+    undefined,
+    2,
+  );

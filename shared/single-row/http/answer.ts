@@ -1,0 +1,175 @@
+import type { Logger } from '../../base/logging.ts';
+import { toError } from '../../base/errors.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { ResolvedDestination } from '../../config/resolved.ts';
+import { identityOfId } from '../../model/identity.ts';
+import type { RowRequestDocument } from '../../model/row-request.ts';
+import { rowOutcome } from '../../model/row-result.ts';
+import { formatTableName, parseTableName, type TableName } from '../../model/table-name.ts';
+import { CONTENT_TYPES, decodeRowRequest, encodeRowResult, formOf } from '../forms/documents.ts';
+import { RowRequestError } from '../forms/problems.ts';
+import type { RowOutcome } from '../outcome.ts';
+import type { ExecuteOptions, RowExecutor } from '../ports.ts';
+import { failureOf, type HttpFailure, invalid, unsent } from './failure.ts';
+
+/** A row request as it came over HTTP. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly contentType?: string;
+  readonly accept?: string;
+  readonly body: Buffer;
+  /** Names it in the answer, in the log, and, where it names no correlation id, in the result. */
+  readonly requestId: string;
+  /** Aborts when its time is used up or its caller has left; the RPC is cancelled then. */
+  readonly signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Everything a request needs; made once per instance by the wiring. */
+export interface RowService {
+  /** The pipeline's name, which is part of what a marker identifies. */
+  readonly pipeline: string;
+  readonly executor: RowExecutor;
+  readonly destination: ResolvedDestination;
+  readonly emptyBranchPolicy: 'ignore' | 'fail';
+  /** Every request carries a marker in this family, known by its correlation id. */
+  readonly markerFamily?: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Largest body in bytes: what Pub/Sub would take too, so that one request works either way. */
+export const MAX_BODY_BYTES = 10_000_000;
+
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * One request to its answer: read → table → execute → result. Always resolves; whatever goes wrong is an answer that says
+ * whether the request may have been applied.
+ */
+export async function answerHttp(request: HttpRequest, service: RowService): Promise<HttpAnswer> {
+  let ending: Result | HttpFailure;
+  try {
+    ending = await resultOf(request, service);
+  } catch (error) {
+    ending = caught(error);
+  }
+  const answer = 'result' in ending ? resultAnswer(ending.result, request) : failureAnswer(ending, request);
+  service.metrics.count('httpAnswers', 1, String(answer.status));
+  if (!('result' in ending)) report(ending, request, service.logger);
+  return answer;
+}
+
+interface Result {
+  readonly result: Parameters<typeof encodeRowResult>[0];
+}
+
+async function resultOf(request: HttpRequest, service: RowService): Promise<Result | HttpFailure> {
+  const refusal = refusalOf(request);
+  if (refusal) return refusal;
+  const document = decodeRowRequest(request.body, request.contentType);
+  const table = tableOf(document, service.destination);
+  const outcome = await service.executor.execute(table, document.request, {
+    signal: request.signal,
+    wait: false,
+    ...markerOf(document, service),
+  });
+  if (outcome.kind !== 'answered') return failureOf(outcome);
+  if (outcome.isEmptyBranch && service.emptyBranchPolicy === 'fail') return emptyBranch(table);
+  return { result: rowResult(outcome, { document, table, requestId: request.requestId }) };
+}
+
+function refusalOf({ method, body }: HttpRequest): HttpFailure | undefined {
+  if (method !== 'POST') return unsent(405, 'method-not-allowed', `must be POST, got ${method}`);
+  if (body.length <= MAX_BODY_BYTES) return undefined;
+  return unsent(413, 'too-large', `the body must be at most ${MAX_BODY_BYTES} bytes, got ${body.length}`);
+}
+
+/** What the request names, as far as it can be read there, else the pipeline's own table. */
+function tableOf({ table: named }: RowRequestDocument, { table, home }: ResolvedDestination): TableName {
+  const target = named === undefined ? table : parseTableName(named, home);
+  if (target) return target;
+  const message =
+    named === undefined
+      ? 'is required, for the pipeline names no table'
+      : 'must be project.instance.table, for the pipeline names no instance, got another text';
+  throw new RowRequestError([{ path: 'table', message }]);
+}
+
+/** A caller that sends a request again names it again; by anything else a replay cannot be known. */
+function markerOf({ correlationId }: RowRequestDocument, service: RowService): Pick<ExecuteOptions, 'marker'> {
+  const { markerFamily: family, pipeline } = service;
+  if (family === undefined) return {};
+  if (correlationId !== undefined) return { marker: { family, identity: identityOfId(pipeline, correlationId) } };
+  const message = 'is required, for replayProtection knows a request that is sent again by it';
+  throw new RowRequestError([{ path: 'correlationId', message }]);
+}
+
+const emptyBranch = (table: TableName): HttpFailure =>
+  unsent(
+    409,
+    'empty-branch',
+    `the conditional request on ${formatTableName(table)} selected a branch without mutations, and emptyBranchPolicy is fail; nothing was changed`,
+  );
+
+interface Asked {
+  readonly document: RowRequestDocument;
+  readonly table: TableName;
+  readonly requestId: string;
+}
+
+const rowResult = (
+  { answer, replayed, mayBeReplayed }: Extract<RowOutcome, { kind: 'answered' }>,
+  { document: { request, correlationId }, table, requestId }: Asked,
+): Result['result'] => ({
+  correlationId: correlationId ?? requestId,
+  table,
+  rowKey: request.request.rowKey,
+  outcome: rowOutcome(request, answer),
+  ...(replayed && { replayed }),
+  ...(mayBeReplayed && { mayBeReplayed }),
+});
+
+function caught(error: unknown): HttpFailure {
+  if (error instanceof RowRequestError) return invalid(error.problems);
+  const message = `the request could not be processed: ${toError(error).message}`;
+  return { status: 500, code: 'unexpected', message, mayHaveApplied: true };
+}
+
+function resultAnswer(result: Result['result'], { accept, requestId }: HttpRequest): HttpAnswer {
+  const form = formOf(accept);
+  return {
+    status: 200,
+    headers: { 'content-type': CONTENT_TYPES[form], 'x-request-id': requestId },
+    body: encodeRowResult(result, form),
+  };
+}
+
+/** Always JSON. */
+export function failureAnswer(failure: HttpFailure, { requestId }: Pick<HttpRequest, 'requestId'>): HttpAnswer {
+  const { status, ...error } = failure;
+  return {
+    status,
+    headers: {
+      'content-type': CONTENT_TYPES.json,
+      'x-request-id': requestId,
+      ...(status === 405 && { allow: 'POST' }),
+      ...((status === 429 || status === 503) && { 'retry-after': String(RETRY_AFTER_SECONDS) }),
+    },
+    body: Buffer.from(JSON.stringify({ error: { ...error, requestId } })),
+  };
+}
+
+/** What the caller cannot mend is an error of ours; the rest is weather, or the caller's business. */
+function report({ status, code, message, problems }: HttpFailure, { requestId }: HttpRequest, logger: Logger): void {
+  const severity = status === 500 || status === 502 ? 'ERROR' : 'WARNING';
+  const paths = problems?.slice(0, MAX_LOGGED).map(({ path }) => path);
+  logger.log(severity, message, { requestId, status, code, ...(paths && { problems: paths }) });
+}
+
+const MAX_LOGGED = 10;

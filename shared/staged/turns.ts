@@ -1,0 +1,42 @@
+/**
+ * Places on the wire, first come first served. Whoever waits stays in line, without a signal: a place is held no longer
+ * than one attempt, thousands of rows may be in line at once, and an event target looks through all of its listeners
+ * whenever one is added.
+ */
+export class Turns {
+  #free: number;
+  #line: (() => void)[] = [];
+  /** How many of the line had their turn. */
+  #served = 0;
+
+  /** @param places at least 1. */
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  /** Waits for a place, which must be given back exactly once. Nothing to wait for: undefined. */
+  take(): Promise<void> | undefined {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return undefined;
+    }
+    return new Promise((resolve) => {
+      this.#line.push(resolve);
+    });
+  }
+
+  /** The place goes to whoever waited longest. */
+  giveBack(): void {
+    const next = this.#line[this.#served];
+    if (!next) {
+      this.#free += 1;
+      return;
+    }
+    this.#served += 1;
+    if (this.#served * 2 > this.#line.length) {
+      this.#line = this.#line.slice(this.#served);
+      this.#served = 0;
+    }
+    next();
+  }
+}

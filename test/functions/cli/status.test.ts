@@ -1,0 +1,160 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { TickWorld } from '../../support/tick-world.ts';
+import { run } from './fakes.ts';
+
+const staged = (change: Readonly<Record<string, unknown>> = {}): object => ({
+  kind: 'staged-sink',
+  ...{ topic: 'orders', table: 't', serializer: 'entry', markerFamily: 'm' },
+  ...change,
+});
+
+const configOf = (pipelines: object): string =>
+  JSON.stringify({ defaults: { project: 'p', instance: 'i' }, pipelines });
+
+const config = configOf({ orders: staged() });
+
+let world: TickWorld;
+beforeEach(() => {
+  world = new TickWorld();
+});
+
+const status = (...args: readonly string[]): ReturnType<typeof run> =>
+  run(['status', ...args], { config, stage: () => world.store });
+
+/** A pipeline that was ticked for a while, and whose last tick was so long before the command. */
+async function live(secondsAgo: number): Promise<void> {
+  const coordinator = world.coordinator();
+  await world.stage(2, { envelopes: 500, bytes: 600_000 });
+  await world.clock.advance(1_500);
+  await coordinator.tick(world.signal);
+  await world.clock.advance(2_000);
+  await world.drain();
+  await world.stage(3);
+  await world.clock.advance(8_000);
+  await coordinator.tick(world.signal);
+  const [id] = world.topic.messages[0]?.segments ?? [];
+  const [segment] = await world.store.committing.readSegments([id ?? ''], world.signal);
+  const lease = { holder: '', expiresAt: world.clock.now(), attempts: 2 };
+  const problem = 'table p.i.t has no family x: add it';
+  await world.store.committing.lease([{ id: id ?? '', version: segment?.version ?? '', lease, problem }], world.signal);
+  await world.stage(1);
+  await world.clock.advance(secondsAgo * 1000);
+}
+
+test('tells who coordinates, what waits, the last checkpoints, and what was given back', async () => {
+  await live(4);
+  const { code, out } = await runAt(world.clock.now());
+  expect(code).toBe(0);
+  expect(out).toBe(
+    [
+      'orders: coordinator coordinator-1 (epoch 1, lease for 21.0 s more)',
+      '  uncommitted: 6 envelopes in 3 segments, 300 B, counted 4.0 s ago',
+      '  staged, not in a checkpoint: 2 envelopes in 1 segment, 100 B',
+      '  CHECKPOINT  STATE        SEGMENTS  ENVELOPES  STAGED→COMPLETED  COMPLETED→COMMITTED  VISIBLE AFTER',
+      '  2           0 of 3 done  3         6          8.0 s             4.0 s…               12.0 s…',
+      '  1           committed    2         1000       1.5 s             2.0 s                3.5 s',
+      '  given back by a committer:',
+      '  SEGMENT        CHECKPOINT  ENVELOPES  ATTEMPTS  STAGED      PROBLEM',
+      '  23757-segment  2           2          2         12.0 s ago  table p.i.t has no family x: add it',
+    ].join('\n'),
+  );
+});
+
+/** Runs the command as of that time. */
+const runAt = (now: number, ...args: readonly string[]): ReturnType<typeof run> =>
+  run(['status', ...args], { config, now, stage: () => world.store });
+
+describe('says that nobody ticks', () => {
+  const hint = 'is the scheduler job of coordinate there, and not paused?';
+
+  test('where no coordinator ever ran', async () => {
+    await world.stage(1);
+    const { code, out } = await status();
+    expect(code).toBe(0);
+    expect(out).toContain('orders: no coordinator has run yet');
+    expect(out).toContain(hint);
+    expect(out).toContain('no checkpoint yet');
+  });
+
+  test('where the lease ran out more than two minutes ago, and not before', async () => {
+    await live(0);
+    const runsOutAt = world.store.pipeline?.lease.expiresAt ?? 0;
+    expect((await runAt(runsOutAt + 120_000)).out).not.toContain(hint);
+    expect((await runAt(runsOutAt + 120_001)).out).toContain(hint);
+  });
+
+  test('and not in the pause between two invocations', async () => {
+    const coordinator = world.coordinator();
+    await coordinator.tick(world.signal);
+    await coordinator.release(world.signal);
+    const { out } = await runAt(world.clock.now() + 5_000);
+    expect(out).toContain('no coordinator at the moment (epoch 1, given back 5.0 s ago)');
+    expect(out).not.toContain(hint);
+  });
+});
+
+test('as JSON, with what the report says in words', async () => {
+  await live(4);
+  const { out } = await runAt(world.clock.now(), '--json');
+  expect(JSON.parse(out)).toMatchObject([
+    {
+      pipeline: 'orders',
+      isUnattended: false,
+      state: { lastCheckpoint: 2, backlog: { segments: 3 } },
+      staged: { segments: 1 },
+      checkpoints: [{ number: 2 }, { number: 1 }],
+      problems: [{ problem: 'table p.i.t has no family x: add it' }],
+    },
+  ]);
+});
+
+test('watches until Ctrl-C', async () => {
+  const stop = new AbortController();
+  let reads = 0;
+  const waits: number[] = [];
+  const { code, out } = await run(['status', '--watch', '3'], {
+    config,
+    waits,
+    signal: stop.signal,
+    stage: () => {
+      reads += 1;
+      if (reads === 3) stop.abort(new Error('Ctrl-C'));
+      return {
+        status: {
+          ...world.store.status,
+          readPipeline: () => Promise.resolve(undefined),
+          countStaged: () => Promise.resolve({ segments: 0, envelopes: 0, bytes: 0 }),
+          readCheckpoints: () => Promise.resolve([]),
+          readProblems: () => Promise.resolve([]),
+        },
+      };
+    },
+  });
+  expect(code).toBe(130);
+  expect(waits.slice(0, 2)).toEqual([3_000, 3_000]);
+  expect(out.match(/^orders: /gm)).toHaveLength(3);
+});
+
+describe('only pipelines that stage have a status', () => {
+  const bulk = { kind: 'bulk-sink', topic: 'orders', table: 't', serializer: 'entry' };
+
+  test('one that does not is refused, with those that do', async () => {
+    const { code, err } = await run(['status', '--pipeline', 'bulk'], { config: configOf({ bulk, orders: staged() }) });
+    expect(code).toBe(1);
+    expect(err).toContain('has no pipeline "bulk" that stages (there is: orders)');
+  });
+
+  test('none at all is refused', async () => {
+    const { code, err } = await run(['status'], { config: configOf({ bulk }) });
+    expect(code).toBe(1);
+    expect(err).toContain('no pipeline of kind staged-sink with the commit on-checkpoint');
+  });
+
+  test('several are reported one after the other', async () => {
+    const { out } = await run(['status'], {
+      config: configOf({ one: staged(), bulk, two: staged() }),
+      stage: () => world.store,
+    });
+    expect(out.match(/^(one|two): /gm)).toEqual(['one: ', 'two: ']);
+  });
+});
