@@ -4,6 +4,8 @@ export interface RunOptions {
   readonly flights: number;
   /** Where the functions come from. Default: this repository; else the folder of a bundle. */
   readonly source?: string;
-  readonly out: NodeJS.WriteStream;
+  /** How much faster the clocks of the functions run, where nobody wants to sit out a lease. Default 1. */
+  readonly functionTimeScale?: number;
+  readonly out: Pick<NodeJS.WriteStream, 'write' | 'isTTY'>;
   readonly signal: AbortSignal;
 }

@@ -28,12 +28,13 @@ const VICTIM = 'airports';
  * The run of the staged sink: flights become sums and rows, each exactly once, while messages are delivered again,
  * answers are lost, and a committer is killed with writes applied and not answered. True when everything is exact.
  */
-export async function runStagedDemo({ flights, source, out, signal }: RunOptions): Promise<boolean> {
+export async function runStagedDemo({ flights, source, functionTimeScale, out, signal }: RunOptions): Promise<boolean> {
   const plan = planMessages(await loadDepartures(flights));
   const truth = truthOf(plan);
   const metrics = new FunctionMetrics();
   await using platform = await openPlatform({
-    ...{ configFile: file('connector.yaml'), tablesFile: file('tables.yaml'), timeScale: TIME_SCALE, source },
+    ...{ configFile: file('connector.yaml'), tablesFile: file('tables.yaml'), timeScale: TIME_SCALE },
+    ...{ source, functionTimeScale },
     onLine: (_pipeline, line) => {
       metrics.add(line);
     },
