@@ -9,6 +9,7 @@ const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
   commitStaged: async () => (await import('./commit-staged.ts')).commitStaged,
   coordinate: async () => (await import('./coordinate.ts')).coordinate,
   rowRequest: async () => (await import('./row-request.ts')).rowRequest,
+  requestSink: async () => (await import('./request-sink.ts')).requestSink,
 };
 
 for (const [name, load] of Object.entries(ENTRY_POINTS)) {

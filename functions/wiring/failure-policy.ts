@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Logger } from '../../shared/base/logging.ts';
 import type { Metrics } from '../../shared/base/metrics.ts';
-import type { ResolvedFailure } from '../../shared/config/resolved.ts';
+import type { DeadLetterPayload, ResolvedFailure } from '../../shared/config/resolved.ts';
 import { deadLetterPolicy, failPolicy, type FailurePolicy, logAndDropPolicy } from '../../shared/failure/policy.ts';
 import { createDeadLetterTopic } from '../../shared/google/pubsub/dead-letter-topic.ts';
 
@@ -16,7 +16,7 @@ export interface PolicySurroundings {
 
 /** The policy that the configuration names. Its topic is connected to at the first letter. */
 export function failurePolicyOf(
-  failure: ResolvedFailure,
+  failure: ResolvedFailure<DeadLetterPayload>,
   { name, clock, logger, metrics }: PolicySurroundings,
 ): FailurePolicy {
   switch (failure.policy) {

@@ -1,7 +1,8 @@
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { FailedRecord } from '../failure/failed-record.ts';
 import { rowOutcome } from '../model/row-result.ts';
-import type { RowRequestDocument } from '../model/row-request.ts';
+import { familiesOf } from '../model/mutation.ts';
+import type { RowRequest, RowRequestDocument } from '../model/row-request.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { FramedRecord } from '../records/framed-records.ts';
 import { originOf, recordIdentity } from '../records/record-identity.ts';
@@ -18,17 +19,9 @@ export interface Asked {
 
 /** Makes the request of a record and says what follows from its outcome; a record that is wrong is returned. */
 export async function askRecord(asked: Asked, delivery: Delivery): Promise<FailedRecord | undefined> {
-  const { sink, signal, turns, again } = delivery;
-  const { record, table, document } = asked;
-  const { markerFamily: family } = sink;
-  const outcome = await turns.take(table, document.request, () =>
-    sink.executor.execute(table, document.request, {
-      signal,
-      wait: true,
-      group: again,
-      ...(family !== undefined && { marker: { family, identity: recordIdentity(record, sink.pipeline) } }),
-    }),
-  );
+  const { sink, turns, again } = delivery;
+  const { table, document } = asked;
+  const outcome = await turns.take(table, document.request, () => execute(asked, delivery));
   switch (outcome.kind) {
     case 'answered':
       await answered(outcome, asked, delivery);
@@ -47,6 +40,25 @@ export async function askRecord(asked: Asked, delivery: Delivery): Promise<Faile
       return outcome satisfies never;
   }
 }
+
+/** Markers are looked to before the request: one that is lost would let a replay through. */
+async function execute({ record, table, document }: Asked, { sink, signal, again }: Delivery): Promise<RowOutcome> {
+  const { protection, executor, pipeline } = sink;
+  const { request } = document;
+  if (!protection) return executor.execute(table, request, { signal, wait: true, group: again });
+  const unfit = await protection.check(table, familiesIn(request), signal);
+  if (unfit) {
+    again.add(unfit);
+    return { kind: 'fatal', reason: unfit.reason, message: unfit.message };
+  }
+  const marker = { family: protection.markerFamily, identity: recordIdentity(record, pipeline) };
+  return executor.execute(table, request, { signal, wait: true, group: again, marker });
+}
+
+const familiesIn = ({ kind, request }: RowRequest): string[] =>
+  kind === 'conditional'
+    ? familiesOf({ rowKey: request.rowKey, mutations: [...request.then, ...request.otherwise] })
+    : request.rules.map(({ family }) => family);
 
 type Answered = Extract<RowOutcome, { kind: 'answered' }>;
 

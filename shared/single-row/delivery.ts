@@ -3,6 +3,7 @@ import type { RedeliverError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { FailurePolicy } from '../failure/policy.ts';
 import type { RowRequestDocument } from '../model/row-request.ts';
+import type { TableName } from '../model/table-name.ts';
 import type { Reading } from '../records/prepare.ts';
 import type { RequestGroup, RowExecutor, WrittenForms } from './ports.ts';
 import type { ResultPublisher } from './results.ts';
@@ -15,14 +16,28 @@ export interface RequestSink extends Reading<RowRequestDocument> {
   readonly executor: RowExecutor;
   readonly policy: FailurePolicy;
   readonly emptyBranchPolicy: 'ignore' | 'fail';
-  /** Every request carries a marker in this family. Absent: a replay is a second request. */
-  readonly markerFamily?: string;
+  /** Absent: a replay is a second request. */
+  readonly protection?: ReplayProtection;
   /** Absent: nobody asked for results. */
   readonly results?: ResultPublisher;
   readonly forms: () => Promise<WrittenForms>;
   readonly perDestinationMetrics: boolean;
   readonly clock: Clock;
   readonly metrics: Metrics;
+}
+
+/** Every request carries a marker. */
+export interface ReplayProtection {
+  readonly markerFamily: string;
+  /**
+   * Why a table cannot hold markers, or not these families beside them; undefined when it can. Asked before every
+   * request, and answered from memory once it was found sound.
+   */
+  readonly check: (
+    table: TableName,
+    families: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<RedeliverError | undefined>;
 }
 
 /** What the records of one delivery share. */

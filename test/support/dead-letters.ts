@@ -1,11 +1,8 @@
-import { credentials } from '@grpc/grpc-js';
-import { ensureSubscriptions } from '../../infra/local/pubsub-resources.ts';
-import { type PubsubMessage, SubscriberClient } from '../../infra/local/proto/google/pubsub/v1/pubsub.ts';
+import type { PubsubMessage } from '../../infra/local/proto/google/pubsub/v1/pubsub.ts';
 import { startPubSubServer, type LocalPubSub } from '../../infra/local/pubsub/server.ts';
-import { unary } from '../../infra/local/unary.ts';
+import { createPulledTopic, type PulledTopic } from './pulled-topic.ts';
 
 export const DEAD_LETTER_TOPIC = 'projects/p/topics/dead-letters';
-const SUBSCRIPTION = 'projects/p/subscriptions/dead-letters';
 
 export interface DeadLetters {
   readonly pubsub: LocalPubSub;
@@ -24,33 +21,17 @@ export async function startDeadLetters(): Promise<DeadLetters> {
   const pubsub = await startPubSubServer();
   const before = process.env.PUBSUB_EMULATOR_HOST;
   process.env.PUBSUB_EMULATOR_HOST = pubsub.address;
-  const options = { 'grpc.max_receive_message_length': -1 };
-  const subscriber = new SubscriberClient(pubsub.address, credentials.createInsecure(), options);
-  let isCreated = false;
+  let topic: PulledTopic | undefined;
   return {
     pubsub,
     async createTopic() {
-      const queue = { topic: DEAD_LETTER_TOPIC, subscription: SUBSCRIPTION, isOrdered: false, ackDeadlineSeconds: 60 };
-      await ensureSubscriptions(pubsub.address, [queue]);
-      isCreated = true;
+      topic = await createPulledTopic(pubsub.address, DEAD_LETTER_TOPIC);
     },
-    async pull() {
-      if (!isCreated) return [];
-      const { receivedMessages } = await unary(subscriber.pull.bind(subscriber), {
-        subscription: SUBSCRIPTION,
-        returnImmediately: true,
-        maxMessages: 1000,
-      });
-      const ackIds = receivedMessages.map(({ ackId }) => ackId);
-      if (ackIds.length > 0) {
-        await unary(subscriber.acknowledge.bind(subscriber), { subscription: SUBSCRIPTION, ackIds });
-      }
-      return receivedMessages.flatMap(({ message }) => (message ? [message] : []));
-    },
+    pull: () => topic?.pull() ?? Promise.resolve([]),
     async close() {
       if (before === undefined) delete process.env.PUBSUB_EMULATOR_HOST;
       else process.env.PUBSUB_EMULATOR_HOST = before;
-      subscriber.close();
+      topic?.close();
       await pubsub.close();
     },
   };

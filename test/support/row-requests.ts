@@ -5,13 +5,13 @@ import type { RowRequest } from '../../shared/model/row-request.ts';
 
 /** Requests of which a test names only what matters to it: row `k`, column `f:q`. */
 
-export const setQ: Mutation = {
+export const setQ = {
   kind: 'setCell',
   family: 'f',
   qualifier: Buffer.from('q'),
   timestampMicros: 1000n,
   value: Buffer.from('v'),
-};
+} as const satisfies Mutation;
 
 export const addToQ = (amount: bigint, family = 'f'): Mutation => ({
   kind: 'addToCell',

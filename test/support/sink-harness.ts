@@ -2,8 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { http } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
-import { entryPoint } from '../../functions/entry-point.ts';
+import { entryPoint, type Handler } from '../../functions/entry-point.ts';
 import { startBulkSink } from '../../functions/wiring/bulk-sink.ts';
+import type { Surroundings } from '../../functions/wiring/surroundings.ts';
 import type { PubsubMessage } from '../../infra/local/proto/google/pubsub/v1/pubsub.ts';
 import type { MutateRowsRequest } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
 import { type LocalBigtable, startBigtableServer } from '../../infra/local/bigtable/server.ts';
@@ -14,6 +15,8 @@ import { DEAD_LETTER_TOPIC, type DeadLetters, startDeadLetters } from './dead-le
 import { pushBody, type TestMessage } from './push-body.ts';
 
 export interface SinkOptions {
+  /** What starts the instance. Default: the bulk sink. */
+  readonly start?: (env: Readonly<Record<string, string>>, surroundings: Surroundings) => Promise<Handler>;
   /** Options of the pipeline over those of the harness: table `t` of instance `i` in project `p`, entries as records. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
   /** Families of the table `t`. Default: `f`. Null: there is no table. */
@@ -39,7 +42,7 @@ export interface LogLine {
 }
 
 /**
- * One instance of the bulk sink with real edges: pushes arrive over HTTP at the functions framework, requests leave
+ * One instance of a sink, the bulk sink unless another is named, with real edges: pushes arrive over HTTP at the functions framework, requests leave
  * over gRPC to an embedded Bigtable, dead letters to an embedded Pub/Sub. Close it with `await using`.
  */
 export interface SinkHarness extends AsyncDisposable {
@@ -57,6 +60,8 @@ export interface SinkHarness extends AsyncDisposable {
   post(body: string | Buffer, contentType?: string): Promise<Answer>;
   createTable(table: string, families: readonly string[]): Promise<void>;
   rows(table?: string): Promise<ReadRow[]>;
+  /** Sends SIGTERM. Resolves with the exit code once the instance has drained. */
+  terminate(): Promise<number>;
   /** Dead letters since the last call. */
   letters(): Promise<PubsubMessage[]>;
   /** Sum of a counter over all metric lines; of one label where it is given. */
@@ -68,7 +73,7 @@ export const TABLE = 'projects/p/instances/i/tables/t';
 let instances = 0;
 
 export async function startSink(options: SinkOptions = {}): Promise<SinkHarness> {
-  const { families = ['f'], clock = systemClock } = options;
+  const { families = ['f'], clock = systemClock, start = startBulkSink } = options;
   const bigtable = options.bigtable ?? (await startBigtableServer());
   const client = connect(bigtable.address);
   const deadLetters = options.deadLetters && (await startDeadLetters());
@@ -87,12 +92,12 @@ export async function startSink(options: SinkOptions = {}): Promise<SinkHarness>
     ...basePipeline(bigtable.address, deadLetters),
     ...options.pipeline,
   };
-  const handler = await startBulkSink(
+  const handler = await start(
     { CONNECTOR_CONFIG: JSON.stringify({ pipelines: { sink: pipeline } }), ...options.env },
     { clock, random: systemRandom, signals, writeLine: (line) => logs.push(JSON.parse(line) as LogLine) },
   );
   const sink = entryPoint(() => Promise.resolve(handler));
-  const name = `bulkSink${(instances += 1)}`;
+  const name = `sink${(instances += 1)}`;
   http(name, async (request, response) => {
     arrivals.push(messageIdOf(request.body));
     await sink.handle(request, response);
@@ -118,6 +123,7 @@ export async function startSink(options: SinkOptions = {}): Promise<SinkHarness>
     rows: (table = 't') => readRows(client, `projects/p/instances/i/tables/${table}`),
     letters: () => (deadLetters ? deadLetters.pull() : Promise.resolve([])),
     count: (metric, label) => sumOf(logs, metric, label),
+    terminate: () => signals.terminate(),
     async [Symbol.asyncDispose]() {
       await signals.terminate();
       const closed = once(server, 'close');

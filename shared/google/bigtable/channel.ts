@@ -2,7 +2,6 @@ import {
   type ChannelCredentials,
   Client,
   Metadata,
-  type ServiceError,
   status as grpcStatus,
   type StatusObject,
 } from '@grpc/grpc-js';
@@ -121,25 +120,33 @@ export class ChannelSet {
     if (signal.aborted) return Promise.resolve({ ...NOT_STARTED, isSent: false });
     const channel = this.#pick();
     channel.inFlight += 1;
+    // What `makeUnaryRequest` is made of, without its interceptors and the stack trace that it keeps of every call.
+    const call = channel.client.getChannel().createCall(method, deadline, null, null, null);
+    const cancel = (): void => {
+      call.cancelWithStatus(grpcStatus.CANCELLED, 'Cancelled on client');
+    };
     return new Promise((resolve) => {
-      const done = (error: ServiceError | null, answer?: Buffer): void => {
-        signal.removeEventListener('abort', cancel);
-        channel.inFlight -= 1;
-        const isHeard = error?.code !== grpcStatus.DEADLINE_EXCEEDED;
-        if (!isHeard) channel.isSuspect = true;
-        this.#retire(channel);
-        if (error) {
-          const { code, details, metadata: trailers } = error;
-          resolve({ status: { code, details, metadata: trailers }, isHeard, isSent: true });
-          return;
-        }
-        resolve({ status: ANSWERED, isHeard: true, isSent: true, ...(answer && { answer }) });
-      };
-      const call = channel.client.makeUnaryRequest(method, asIs, asIs, request, metadata, { deadline }, done);
-      const cancel = (): void => {
-        call.cancel();
-      };
+      let answer: Buffer | undefined;
+      call.start(metadata, {
+        onReceiveMetadata: () => undefined,
+        onReceiveMessage: (message: Buffer | null) => {
+          answer = message ?? undefined;
+        },
+        onReceiveStatus: (status) => {
+          signal.removeEventListener('abort', cancel);
+          channel.inFlight -= 1;
+          const isHeard = status.code !== grpcStatus.DEADLINE_EXCEEDED;
+          if (!isHeard) channel.isSuspect = true;
+          this.#retire(channel);
+          if (status.code !== grpcStatus.OK) resolve({ status, isHeard, isSent: true });
+          else if (answer) resolve({ status, isHeard, isSent: true, answer });
+          else resolve({ status: NO_ANSWER, isHeard, isSent: true });
+        },
+      });
       signal.addEventListener('abort', cancel, { once: true });
+      call.sendMessageWithContext({}, request);
+      call.halfClose();
+      call.startRead();
     });
   }
 
@@ -169,7 +176,12 @@ export class ChannelSet {
   }
 }
 
-const ANSWERED: StatusObject = { code: grpcStatus.OK, details: '', metadata: new Metadata() };
+/** A server that says OK and nothing else breaks the protocol; what it did is not known. */
+const NO_ANSWER: StatusObject = {
+  code: grpcStatus.INTERNAL,
+  details: 'the call ended with OK and without an answer',
+  metadata: new Metadata(),
+};
 
 /** The ending of a call whose signal was aborted before it was made: nothing was sent. */
 const NOT_STARTED: CallEnding = {

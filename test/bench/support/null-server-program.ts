@@ -1,17 +1,45 @@
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { MutateRowsResponse } from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import {
+  CheckAndMutateRowResponse,
+  MutateRowsResponse,
+  ReadModifyWriteRowResponse,
+} from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
 import { EntryCounter } from './entry-counter.ts';
 import type { NullServerOptions, NullServerReady } from './null-server.ts';
 import { programArgument, tellStarter } from './program.ts';
 
 /**
- * A Bigtable that answers every `MutateRows` with success and stores nothing. At SIGUSR2 it goes on taking requests and
+ * A Bigtable that answers every `MutateRows`, `CheckAndMutateRow` and `ReadModifyWriteRow` with success and stores
+ * nothing. At SIGUSR2 it goes on taking requests and
  * answers none of them for `stallMillis`.
  */
 const { stallMillis } = programArgument() as NullServerOptions;
 const WINDOW_BYTES = 16 * 1024 * 1024;
+
+/** A counter after an increment. */
+const CHANGED_ROW = {
+  key: Buffer.from('row'),
+  families: [
+    {
+      name: 'f',
+      columns: [
+        { qualifier: Buffer.from('q'), cells: [{ timestampMicros: 1000n, value: Buffer.alloc(8, 1), labels: [] }] },
+      ],
+    },
+  ],
+};
+
+/** By path: always the same answer, encoded once. */
+const UNARY_RESPONSES: Readonly<Record<string, Buffer>> = {
+  '/google.bigtable.v2.Bigtable/CheckAndMutateRow': framedMessage(
+    CheckAndMutateRowResponse.encode({ predicateMatched: false }).finish(),
+  ),
+  '/google.bigtable.v2.Bigtable/ReadModifyWriteRow': framedMessage(
+    ReadModifyWriteRowResponse.encode({ row: CHANGED_ROW }).finish(),
+  ),
+};
 
 let stalled: Promise<void> = Promise.resolve();
 process.on('SIGUSR2', () => {
@@ -22,7 +50,16 @@ const server = createServer({ settings: { initialWindowSize: WINDOW_BYTES, maxCo
 server.on('session', (session) => {
   session.setLocalWindowSize(4 * WINDOW_BYTES);
 });
-server.on('stream', (stream) => {
+server.on('stream', (stream, { ':path': path = '' }) => {
+  const unary = UNARY_RESPONSES[path];
+  if (unary) {
+    stream.resume();
+    stream.on('error', () => undefined);
+    stream.on('end', () => {
+      if (!stream.destroyed) answer(stream, unary);
+    });
+    return;
+  }
   const counter = new EntryCounter();
   stream.on('data', (chunk: Buffer) => {
     counter.feed(chunk);
@@ -33,7 +70,7 @@ server.on('stream', (stream) => {
     const { entries } = counter;
     stalled.then(
       () => {
-        if (!stream.destroyed) answer(stream, entries);
+        if (!stream.destroyed) answer(stream, responseFor(entries));
       },
       () => undefined,
     );
@@ -44,12 +81,12 @@ server.listen(0, '127.0.0.1', () => {
   tellStarter({ address: `127.0.0.1:${port}` } satisfies NullServerReady);
 });
 
-function answer(stream: ServerHttp2Stream, entries: number): void {
+function answer(stream: ServerHttp2Stream, message: Buffer): void {
   stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
   stream.on('wantTrailers', () => {
     stream.sendTrailers({ 'grpc-status': '0' });
   });
-  stream.end(responseFor(entries));
+  stream.end(message);
 }
 
 /** Requests are of few sizes: their answers are encoded once. Bounded, because sizes come from outside. */
@@ -63,10 +100,15 @@ function responseFor(entries: number): Buffer {
   const message = MutateRowsResponse.encode({
     entries: Array.from({ length: entries }, (_, index) => ({ index: BigInt(index), status })),
   }).finish();
+  const framed = framedMessage(message);
+  if (responses.size >= MAX_KEPT_RESPONSES) responses.clear();
+  responses.set(entries, framed);
+  return framed;
+}
+
+function framedMessage(message: Uint8Array): Buffer {
   const framed = Buffer.alloc(5 + message.length);
   framed.writeUInt32BE(message.length, 1);
   framed.set(message, 5);
-  if (responses.size >= MAX_KEPT_RESPONSES) responses.clear();
-  responses.set(entries, framed);
   return framed;
 }

@@ -156,3 +156,11 @@ test.each(['createDisposition', 'tableCreateOptions', 'writerOptions', 'markerFa
     ]);
   },
 );
+
+test('an empty branch may not fail a message whose replays are answered like one', () => {
+  const markers = { replayProtection: { markerFamily: 'm' } };
+  expect(linesOf({ ...MINIMAL, ...markers, emptyBranchPolicy: 'fail' }).join()).toContain(
+    'emptyBranchPolicy: must be ignore with replayProtection',
+  );
+  expect(resolved({ ...MINIMAL, ...markers }).emptyBranchPolicy).toBe('ignore');
+});

@@ -314,7 +314,8 @@ describe('results', () => {
 });
 
 describe('with replay protection', () => {
-  const sink = { markerFamily: 'm' };
+  const sound = { markerFamily: 'm', check: () => Promise.resolve(undefined) };
+  const sink = { protection: sound };
 
   test('every request carries the marker of its record, the same at every delivery', async () => {
     const { service, push } = setUp({ sink });
@@ -344,6 +345,22 @@ describe('with replay protection', () => {
     const origin = { pipeline: 'counters', subscription: 'projects/p/subscriptions/s' };
     const identity = identityOf({ ...origin, messageId: 'first', recordIndex: 4 });
     expect(service.calls[0]?.request.includes(identity)).toBe(true);
+  });
+
+  test('a table that cannot hold markers gets no request, and the message comes again', async () => {
+    const asked: (readonly string[])[] = [];
+    const protection = {
+      ...sound,
+      check: (_table: unknown, families: readonly string[]) => {
+        asked.push(families);
+        return Promise.resolve(new RedeliverError('refused', 'the family m has a GC rule'));
+      },
+    };
+    const { service, handled, push } = setUp({ sink: { protection } });
+    expect(await ending(push(['count']))).toMatchObject({ reason: 'refused', message: 'the family m has a GC rule' });
+    expect(asked).toEqual([['f']]);
+    expect(service.calls).toEqual([]);
+    expect(handled).toEqual([]);
   });
 
   test('a result says that it is a replay’s', async () => {

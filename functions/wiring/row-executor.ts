@@ -1,0 +1,36 @@
+import type { ResolvedRequestSink } from '../../shared/config/resolved.ts';
+import { ClientPool } from '../../shared/google/bigtable/clients.ts';
+import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
+import { type ClosableRowExecutor, createRowExecutor } from '../../shared/single-row/execute.ts';
+import { accessOf } from './access.ts';
+import type { Instance } from './instance.ts';
+
+/** The executor of an instance with the clients it sends by. */
+export interface OpenedExecutor {
+  readonly executor: ClosableRowExecutor;
+  /** Closes clients that have long been idle. Cheap. */
+  readonly sweep: () => void;
+  readonly close: () => void;
+}
+
+/** @param countsRecords a sink's requests are its records, and count as such. */
+export function openRowExecutor(
+  { pipeline, baseDirectory, env, clock, metrics }: Instance<ResolvedRequestSink>,
+  { countsRecords }: { readonly countsRecords: boolean },
+): OpenedExecutor {
+  const { requestOptions, appProfileId = '' } = pipeline;
+  const access = accessOf(pipeline.access, baseDirectory, env);
+  const clients = new ClientPool({ ...access, ...requestOptions }, clock, metrics);
+  const options = { ...requestOptions, appProfileId, countsRecords };
+  const executor = createRowExecutor(options, { send: createRowCalls(clients), clock, metrics });
+  return {
+    executor,
+    sweep: () => {
+      clients.sweep();
+    },
+    close: () => {
+      executor.close();
+      clients.close();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { credentials } from '@grpc/grpc-js';
+import { type PubsubMessage, SubscriberClient } from '../../infra/local/proto/google/pubsub/v1/pubsub.ts';
+import { ensureSubscriptions } from '../../infra/local/pubsub-resources.ts';
+import { unary } from '../../infra/local/unary.ts';
+
+export interface PulledTopic {
+  /** Takes everything published since the last call, in order. */
+  pull(): Promise<PubsubMessage[]>;
+  close(): void;
+}
+
+/** Creates a topic of an embedded Pub/Sub, with a subscription that keeps what is published to it. */
+export async function createPulledTopic(address: string, topic: string): Promise<PulledTopic> {
+  const subscription = topic.replace('/topics/', '/subscriptions/');
+  await ensureSubscriptions(address, [{ topic, subscription, isOrdered: false, ackDeadlineSeconds: 60 }]);
+  const options = { 'grpc.max_receive_message_length': -1 };
+  const subscriber = new SubscriberClient(address, credentials.createInsecure(), options);
+  return {
+    async pull() {
+      const { receivedMessages } = await unary(subscriber.pull.bind(subscriber), {
+        subscription,
+        returnImmediately: true,
+        maxMessages: 1000,
+      });
+      const ackIds = receivedMessages.map(({ ackId }) => ackId);
+      if (ackIds.length > 0) await unary(subscriber.acknowledge.bind(subscriber), { subscription, ackIds });
+      return receivedMessages.flatMap(({ message }) => (message ? [message] : []));
+    },
+    close() {
+      subscriber.close();
+    },
+  };
+}
