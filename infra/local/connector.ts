@@ -43,12 +43,12 @@ export interface RunningPipeline extends PipelineDeployment {
   readonly function: FunctionProcess;
 }
 
-/** A function that no publisher knows of: a committer, or the coordinator. */
+/** A function that no publisher knows of: a committer, the coordinator, or one that answers requests over HTTP. */
 export interface InternalFunction {
   /** The pipeline that it belongs to; the coordinator belongs to all. */
   readonly name: string;
   readonly target: string;
-  /** What feeds it: a topic, or a schedule. */
+  /** What feeds it: a topic, a schedule, or HTTP. */
   readonly trigger: string;
   readonly function: FunctionProcess;
 }
@@ -76,8 +76,8 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
     const home = deployments.find((deployment) => deployment.home)?.home;
     await ensureTables(cloud.bigtableHost, await loadTableDeclarations(tablesFile, home));
   }
-  const deadLetters = deployments.flatMap((deployment) => deployment.deadLetters ?? []);
-  await ensureSubscriptions(cloud.pubsubHost, deadLetters);
+  const readers = deployments.flatMap(({ deadLetters, results }) => [deadLetters ?? [], results ?? []].flat());
+  await ensureSubscriptions(cloud.pubsubHost, readers);
 
   await using started = new AsyncDisposableStack();
   const { functionTimeScale: factor } = options;
@@ -94,6 +94,10 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
   for (const deployment of deployments) {
     const running = await run(deployment);
     pipelines.push({ ...deployment, function: running });
+    if (deployment.target === 'requestSink') {
+      const answering = await beside(running, { ...deployment, target: 'rowRequest' }, options, run);
+      internal.push({ name: deployment.name, target: 'rowRequest', trigger: 'HTTP', function: answering });
+    }
     if (!deployment.work) continue;
     const committer = await beside(running, { ...deployment, target: 'commitStaged' }, options, run);
     internal.push({

@@ -2,6 +2,7 @@ import { DEPARTURE_COUNT } from './departures.ts';
 import { FLIGHTS } from './flights.ts';
 import type { RunOptions } from './run-options.ts';
 import { runDemo } from './run.ts';
+import { runRequestsDemo } from './requests/run.ts';
 import { runStagedDemo } from './staged/run.ts';
 
 /** One thing that the demo can show. */
@@ -15,7 +16,7 @@ export interface Demo {
 
 const BULK_FLIGHTS = { byDefault: 60_000, atMost: FLIGHTS };
 
-export const DEMO_NAMES = ['flights', 'mapped', 'staged'] as const;
+export const DEMO_NAMES = ['flights', 'mapped', 'staged', 'requests'] as const;
 export type DemoName = (typeof DEMO_NAMES)[number];
 
 export const DEMOS: Readonly<Record<DemoName, Demo>> = {
@@ -33,5 +34,10 @@ export const DEMOS: Readonly<Record<DemoName, Demo>> = {
     about: 'sums that must be exact, with a committer that is killed',
     flights: { byDefault: 6000, atMost: DEPARTURE_COUNT },
     run: runStagedDemo,
+  },
+  requests: {
+    about: 'conditional writes by a mapping, each answered',
+    flights: { byDefault: 2000, atMost: DEPARTURE_COUNT },
+    run: runRequestsDemo,
   },
 };
