@@ -1,12 +1,18 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../shared/base/clock.ts';
 import { loadConfigFile } from '../../shared/config/load.ts';
 import type { LocalCloud } from './cloud.ts';
 import { planDeployment, type PipelineDeployment } from './deployment.ts';
-import { startFunctionHostProcess, startFunctionProcess, type FunctionProcess } from './function-process.ts';
+import {
+  type FasterClock,
+  type FunctionProcess,
+  startFunctionHostProcess,
+  startFunctionProcess,
+} from './function-process.ts';
 import { ensureSubscriptions, type PipelineSubscription, stopPush } from './pubsub-resources.ts';
 import { startPullBridge } from './pull-bridge.ts';
-import { startScheduler } from './scheduler.ts';
+import { SHORTEST_INTERVAL_MILLIS, startScheduler } from './scheduler.ts';
 import { loadTableDeclarations } from './table-declarations.ts';
 import { ensureTables } from './table-resources.ts';
 import { LocalCloudError } from './local-error.ts';
@@ -22,6 +28,11 @@ export interface LocalConnectorOptions {
   /** `process-each`, as deployed: one process per pipeline. `one-process`: all in one, for a debugger. */
   readonly functions?: 'process-each' | 'one-process';
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * How much faster time runs for the functions and their scheduler, so that leases and intervals are not waited for.
+   * Default 1. Their clocks agree with each other, and drift away from that of this process.
+   */
+  readonly functionTimeScale?: number;
   /** Takes the log lines of the functions. */
   readonly onLine?: (pipeline: string, line: string) => void;
   /** Messages in flight where a bridge pushes in the place of Google's emulator. Default 64. */
@@ -32,12 +43,12 @@ export interface RunningPipeline extends PipelineDeployment {
   readonly function: FunctionProcess;
 }
 
-/** A function that no publisher knows of: a committer, or the coordinator. */
+/** A function that no publisher knows of: a committer, the coordinator, or one that answers requests over HTTP. */
 export interface InternalFunction {
   /** The pipeline that it belongs to; the coordinator belongs to all. */
   readonly name: string;
   readonly target: string;
-  /** What feeds it: a topic, or a schedule. */
+  /** What feeds it: a topic, a schedule, or HTTP. */
   readonly trigger: string;
   readonly function: FunctionProcess;
 }
@@ -65,12 +76,14 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
     const home = deployments.find((deployment) => deployment.home)?.home;
     await ensureTables(cloud.bigtableHost, await loadTableDeclarations(tablesFile, home));
   }
-  const deadLetters = deployments.flatMap((deployment) => deployment.deadLetters ?? []);
-  await ensureSubscriptions(cloud.pubsubHost, deadLetters);
+  const readers = deployments.flatMap(({ deadLetters, results }) => [deadLetters ?? [], results ?? []].flat());
+  await ensureSubscriptions(cloud.pubsubHost, readers);
 
   await using started = new AsyncDisposableStack();
+  const { functionTimeScale: factor } = options;
+  const clock = factor === undefined ? undefined : { factor, since: systemClock.now() };
   const run = async (deployment: PipelineDeployment): Promise<FunctionProcess> => {
-    const running = await startFunction(deployment, deployments, options);
+    const running = await startFunction(deployment, deployments, options, clock);
     started.defer(async () => {
       await running.stop();
     });
@@ -81,6 +94,10 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
   for (const deployment of deployments) {
     const running = await run(deployment);
     pipelines.push({ ...deployment, function: running });
+    if (deployment.target === 'requestSink') {
+      const answering = await beside(running, { ...deployment, target: 'rowRequest' }, options, run);
+      internal.push({ name: deployment.name, target: 'rowRequest', trigger: 'HTTP', function: answering });
+    }
     if (!deployment.work) continue;
     const committer = await beside(running, { ...deployment, target: 'commitStaged' }, options, run);
     internal.push({
@@ -98,6 +115,7 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
     internal.push({ name: 'coordinator', target: 'coordinate', trigger: 'every minute', function: coordinator });
     const scheduler = startScheduler({
       url: coordinator.url,
+      intervalMillis: SHORTEST_INTERVAL_MILLIS / (clock?.factor ?? 1),
       onFailure: (message) => options.onLine?.('coordinator', message),
     });
     started.defer(() => scheduler.stop());
@@ -121,6 +139,7 @@ function startFunction(
   { name, target }: PipelineDeployment,
   all: readonly PipelineDeployment[],
   { cloud, configFile, functions, source = REPOSITORY, env, onLine }: LocalConnectorOptions,
+  clock: FasterClock | undefined,
 ): Promise<FunctionProcess> {
   const isShared = functions === 'one-process';
   if (isShared && all.length > 1) {
@@ -131,6 +150,7 @@ function startFunction(
   const start = isShared ? startFunctionHostProcess : startFunctionProcess;
   return start(target, {
     source,
+    ...(clock && { clock }),
     env: {
       ...cloud.env,
       CONNECTOR_CONFIG_FILE: resolve(configFile),

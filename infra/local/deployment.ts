@@ -14,6 +14,8 @@ export interface PipelineDeployment {
   readonly work?: PipelineSubscription;
   /** Where dead letters are read; absent where the failure policy makes none. */
   readonly deadLetters?: PipelineSubscription;
+  /** Where the results of requests are read; there where the pipeline publishes them. */
+  readonly results?: PipelineSubscription;
   /** The table of records that name none. */
   readonly table?: TableName;
   /** The instance that bare table ids belong to. */
@@ -26,7 +28,7 @@ const TARGETS: Readonly<Record<PipelineKind, string>> = {
   'request-sink': 'requestSink',
 };
 
-const DEAD_LETTER_ACK_DEADLINE_SECONDS = 60;
+const READER_ACK_DEADLINE_SECONDS = 60;
 
 /**
  * Reads from a configuration what has to be there before its functions run. Pure.
@@ -60,8 +62,10 @@ export function planDeployment(config: ResolvedConfig, project: string): Pipelin
           },
         }),
       ...(failure.policy === 'dead-letter' && {
-        deadLetters: deadLetterSubscription(full(failure.deadLetter.topic, 'topics')),
+        deadLetters: readerOf(full(failure.deadLetter.topic, 'topics')),
       }),
+      ...(pipeline.kind === 'request-sink' &&
+        pipeline.resultsTopic !== undefined && { results: readerOf(full(pipeline.resultsTopic, 'topics')) }),
       ...(destination.table && { table: destination.table }),
       ...(destination.home && { home: destination.home }),
     };
@@ -69,12 +73,12 @@ export function planDeployment(config: ResolvedConfig, project: string): Pipelin
 }
 
 /** `<topic id>-reader`, in the project of the topic: pulled by people and tools, pushed nowhere. */
-function deadLetterSubscription(topic: string): PipelineSubscription {
+function readerOf(topic: string): PipelineSubscription {
   return {
     topic,
     subscription: `${topic.replace('/topics/', '/subscriptions/')}-reader`,
     isOrdered: false,
-    ackDeadlineSeconds: DEAD_LETTER_ACK_DEADLINE_SECONDS,
+    ackDeadlineSeconds: READER_ACK_DEADLINE_SECONDS,
     isGivenBackAtOnce: true,
   };
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatTableName } from '../../shared/model/table-name.ts';
 import type { LocalCloud } from './cloud.ts';
-import type { LocalConnector, RunningPipeline } from './connector.ts';
+import type { InternalFunction, LocalConnector, RunningPipeline } from './connector.ts';
 import { textTable } from './text-table.ts';
 
 /** What a person needs to use a local connector from another shell: where everything is, and lines that work. */
@@ -22,16 +22,28 @@ export function describeLocal(cloud: LocalCloud, connector: LocalConnector, conf
     ...Object.entries(cloud.env).map(([name, value]) => `  export ${name}=${value}`),
     `  export CONNECTOR_CONFIG_FILE=${configFile}`,
     '',
-    ...connector.pipelines.flatMap((pipeline) => describePipeline(pipeline, sampleRecord(configFile))),
+    ...connector.pipelines.flatMap((pipeline) =>
+      describePipeline(pipeline, besideConfiguration(configFile, 'record.json')),
+    ),
+    ...connector.internal.flatMap((one) => (one.target === 'rowRequest' ? describeRowRequest(one, configFile) : [])),
     'Ctrl-C drains the functions and stops everything.',
     '',
   ].join('\n');
 }
 
-/** A record to try with: the file record.json beside the configuration, or one of that name that is still to be written. */
-function sampleRecord(configFile: string): string {
-  const beside = join(dirname(configFile), 'record.json');
-  return existsSync(beside) ? beside : 'record.json';
+/** Something to try with: the first of these files that is beside the configuration, or one that is still to be written. */
+function besideConfiguration(configFile: string, ...names: readonly [string, ...string[]]): string {
+  const paths = names.map((name) => join(dirname(configFile), name));
+  return paths.find((path) => existsSync(path)) ?? names[0];
+}
+
+function describeRowRequest({ name, function: running }: InternalFunction, configFile: string): string[] {
+  const request = besideConfiguration(configFile, `${name}-request.json`, 'request.json');
+  return [
+    `Row requests of ${name}: send one, and get its result.`,
+    `  curl -s ${running.url} -H 'content-type: application/json' -d @${request}`,
+    '',
+  ];
 }
 
 function describePipeline(

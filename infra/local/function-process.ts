@@ -11,8 +11,17 @@ export interface FunctionProcessOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: a free one, kept over restarts. */
   readonly port?: number;
+  /** A clock that runs faster than that of this machine. Default: no such thing. */
+  readonly clock?: FasterClock;
   /** Takes every line of its log. */
   readonly onLine?: (line: string) => void;
+}
+
+/** The same value in several processes gives the same time in all of them. */
+export interface FasterClock {
+  readonly factor: number;
+  /** When it is right: milliseconds since the epoch. */
+  readonly since: number;
 }
 
 export interface FunctionProcess {
@@ -101,11 +110,12 @@ async function startServerProcess(
 }
 
 const END_WITH_PARENT = new URL('end-with-parent.ts', import.meta.url).href;
+const FASTER_CLOCK = new URL('faster-clock.ts', import.meta.url).href;
 const READY_LIMIT_MILLIS = 45_000;
 
 async function startServer(
   name: string,
-  { source, env, onLine }: FunctionProcessOptions,
+  { source, env, clock, onLine }: FunctionProcessOptions,
   port: number,
   launch: Launch,
 ): Promise<Child> {
@@ -113,10 +123,15 @@ async function startServer(
     name,
     // The Node that runs this file: Node 24, which takes the TypeScript sources as they are.
     command: process.execPath,
-    args: ['--import', END_WITH_PARENT, ...launch.args],
+    args: ['--import', END_WITH_PARENT, ...(clock ? ['--import', FASTER_CLOCK] : []), ...launch.args],
     onMessage: () => undefined,
     workingDirectory: source,
-    env: { METADATA_SERVER_DETECTION: 'none', ...env, ...launch.env },
+    env: {
+      METADATA_SERVER_DETECTION: 'none',
+      ...env,
+      ...launch.env,
+      ...(clock && { LOCAL_CLOCK: `${clock.factor}@${clock.since}` }),
+    },
     ...(onLine && { onLine }),
   });
   await untilChildAnswers(child, name, `${LOOPBACK}:${port}`, READY_LIMIT_MILLIS);

@@ -4,7 +4,7 @@ import { toError } from '../../shared/base/errors.ts';
 export interface SchedulerOptions {
   /** Where to post. */
   readonly url: string;
-  /** Default: a minute, the shortest of Cloud Scheduler. */
+  /** Default: {@link SHORTEST_INTERVAL_MILLIS}. */
   readonly intervalMillis?: number;
   readonly clock?: Clock;
   /** Told of an attempt that was not answered with 2xx; the next one comes at its time. */
@@ -16,7 +16,8 @@ export interface LocalScheduler {
   stop(): Promise<void>;
 }
 
-const MINUTE_MILLIS = 60_000;
+/** The shortest interval of Cloud Scheduler: a minute. */
+export const SHORTEST_INTERVAL_MILLIS = 60_000;
 
 /** How long an attempt may take: that of a deployed job. */
 const ATTEMPT_DEADLINE_MILLIS = 120_000;
@@ -26,7 +27,7 @@ const ATTEMPT_DEADLINE_MILLIS = 120_000;
  * attempts at a time; one that is due while another runs comes right after it, and those that were missed do not pile up.
  */
 export function startScheduler(options: SchedulerOptions): LocalScheduler {
-  const { clock = systemClock, intervalMillis = MINUTE_MILLIS } = options;
+  const { clock = systemClock, intervalMillis = SHORTEST_INTERVAL_MILLIS } = options;
   const stopping = new AbortController();
   const running = run();
   return {

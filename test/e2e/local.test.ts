@@ -1,4 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { findEmulator } from '../../infra/local/cloud-sdk.ts';
@@ -71,6 +73,27 @@ test.each([
   },
   90_000,
 );
+
+test(`row requests: what npm run local prints for them increments a counter, and each answer holds its value${without}`, async () => {
+  const lines = await startLocal('--config', 'infra/local/demo/requests/connector.yaml');
+  const line = lines.find((one) => one.startsWith('  curl ') && one.endsWith('/request.json'))!.trim();
+  const [, url = '', file = ''] = /^curl -s (\S+) .* -d @(\S+)$/.exec(line) ?? [];
+  const body = await readFile(join(REPOSITORY, file), 'utf8');
+  const increment = async (): Promise<unknown> => {
+    const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    return response.json();
+  };
+  const answer = (value: string): object => ({
+    table: 'local.demo.visits',
+    outcome: { readModifyWrite: { cells: [{ family: 'visits', qualifier: 'total', value: { int64: value } }] } },
+  });
+  expect(await increment()).toMatchObject(answer('1'));
+  expect(await increment()).toMatchObject(answer('2'));
+  if (hasCurl) expect(JSON.parse(await shell([line]))).toMatchObject(answer('3'));
+
+  process.kill(local!.pid, 'SIGINT');
+  expect(await local!.exited).toEqual({ code: 0, signal: null });
+}, 90_000);
 
 const searches = await Promise.all([findEmulator('bigtable'), findEmulator('pubsub'), findEmulator('firestore')]);
 const missing = searches.flatMap((search) => ('missing' in search ? search.missing : []));

@@ -6,25 +6,35 @@ import { messageData, type PlannedMessage } from './plan.ts';
 /** What was published so far: message id → what it carries. A message published twice has two ids. */
 export type Published = Map<string, PlannedMessage>;
 
-export interface PublishOptions {
+export interface PublishOptions<Message> {
   readonly topic: Topic;
   readonly signal: AbortSignal;
   /** Messages a second; absent = as fast as publishes are confirmed. */
   readonly perSecond?: number;
   /** Told of each message just before its first copy is handed to the publisher. */
-  readonly onSend?: (message: PlannedMessage) => void;
+  readonly onSend?: (message: Message) => void;
 }
 
 const MAX_UNCONFIRMED = 500;
 
-/**
- * Publishes every copy of every message with the official publisher and notes the ids it was given. Resolves when all
- * are confirmed; at most 500 are not at any time.
- */
-export async function publish(
+/** Publishes the plan and notes the ids it was given; see {@link publishAll}. */
+export const publish = (
   plan: readonly PlannedMessage[],
   published: Published,
-  { topic, signal, perSecond, onSend }: PublishOptions,
+  options: PublishOptions<PlannedMessage>,
+): Promise<void> => publishAll(plan, published, (message) => ({ data: messageData(message) }), options);
+
+/**
+ * Publishes every copy of every message with the official publisher. Resolves when all are confirmed; at most 500 are
+ * not at any time.
+ *
+ * @param published takes message id → message as each copy is confirmed.
+ */
+export async function publishAll<Message extends { readonly copies: number }>(
+  plan: readonly Message[],
+  published: Map<string, Message>,
+  bodyOf: (message: Message) => { readonly data: Buffer; readonly attributes?: Record<string, string> },
+  { topic, signal, perSecond, onSend }: PublishOptions<Message>,
 ): Promise<void> {
   const unconfirmed = new Semaphore(MAX_UNCONFIRMED);
   const confirmations: Promise<void>[] = [];
@@ -33,10 +43,10 @@ export async function publish(
     const dueAt = perSecond === undefined ? 0 : startedAt + (index * 1000) / perSecond;
     if (dueAt > systemClock.now()) await sleep(systemClock, dueAt - systemClock.now(), signal);
     onSend?.(message);
-    const data = messageData(message);
+    const body = bodyOf(message);
     for (let copy = 0; copy < message.copies; copy += 1) {
       const release = await unconfirmed.acquire(signal);
-      const confirmation = topic.publishMessage({ data }).then((messageId) => {
+      const confirmation = topic.publishMessage(body).then((messageId) => {
         published.set(messageId, message);
       });
       confirmations.push(confirmation.finally(release));

@@ -42,26 +42,33 @@ export interface RunReport {
 }
 
 export function describeRun({ checks, observed, burstMillis, burstRecords, latency }: RunReport): string {
-  const wrong = checks.filter(({ isRight }) => !isRight);
   const rate = Math.round(burstRecords / (burstMillis / 1000));
   const millis = (value: number): string => `${value.toFixed(0)} ms`;
   const list = (counts: ReadonlyMap<string, number>): string =>
     [...counts].map(([name, value]) => `${name} ${count(value)}`).join(', ') || 'none';
   return [
     '',
-    textTable(
-      ['what', 'got', 'must be', ''],
-      checks.map(({ what, got, mustBe, isRight }) => [what, count(got), count(mustBe), isRight ? 'ok' : 'WRONG']),
-    ),
+    describeChecks(checks),
     `deliveries:          ${count(observed.delivered)} pushes; asked for again by the function: ${list(observed.redelivered)}`,
     `MutateRows requests: ${count(observed.requests)}, of them only to find the entry to blame: ${count(observed.requestsForIsolation)}`,
     `dead letters by the reason they carry: ${list(countReasons(observed.deadLetters))}`,
     `burst:               ${count(burstRecords)} records in ${(burstMillis / 1000).toFixed(1)} s = ${count(rate)} records/s, from the first publish to the last acknowledgement`,
     `publish → readable:  p50 ${millis(latency.p50Millis)}, p95 ${millis(latency.p95Millis)} (${latency.samples} rows sampled with the official client, one record a message, 200 messages/s)`,
     '',
-    wrong.length === 0
-      ? 'Every count is as it must be.'
-      : `WRONG: ${wrong.map(({ what, got, mustBe }) => `${what}: ${got} instead of ${mustBe}`).join('; ')}`,
+    conclude(checks),
     '',
   ].join('\n');
+}
+
+export const describeChecks = (checks: readonly Check[]): string =>
+  textTable(
+    ['what', 'got', 'must be', ''],
+    checks.map(({ what, got, mustBe, isRight }) => [what, count(got), count(mustBe), isRight ? 'ok' : 'WRONG']),
+  );
+
+/** The last line of a run. */
+export function conclude(checks: readonly Check[]): string {
+  const wrong = checks.filter(({ isRight }) => !isRight);
+  if (wrong.length === 0) return 'Every count is as it must be.';
+  return `WRONG: ${wrong.map(({ what, got, mustBe }) => `${what}: ${got} instead of ${mustBe}`).join('; ')}`;
 }

@@ -10,17 +10,12 @@ import { showProgress } from './progress.ts';
 import { publish, type Published } from './publish.ts';
 import { compareTable, countRows } from './read-back.ts';
 import { describeRun, introduce } from './report.ts';
+import type { RunOptions } from './run-options.ts';
 import { openStage, type Stage } from './stage.ts';
 import { judge, type Observed } from './verdict.ts';
 
-export interface DemoOptions {
+export interface DemoOptions extends RunOptions {
   readonly pipeline: DemoPipelineName;
-  /** How many flights take part, from the start of the data set. */
-  readonly flights: number;
-  /** Where the function comes from. Default: this repository; else the folder of a bundle. */
-  readonly source?: string;
-  readonly out: NodeJS.WriteStream;
-  readonly signal: AbortSignal;
 }
 
 const TIME_SCALE = 10;

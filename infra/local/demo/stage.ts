@@ -1,28 +1,23 @@
-import { Bigtable, type Table } from '@google-cloud/bigtable';
-import { PubSub, type Topic } from '@google-cloud/pubsub';
+import type { Table } from '@google-cloud/bigtable';
+import type { PubSub, Topic } from '@google-cloud/pubsub';
 import { sleep, systemClock } from '../../../shared/base/clock.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
-import { startLocalCloud, type LocalCloud } from '../cloud.ts';
-import { startLocalConnector, type RunningPipeline } from '../connector.ts';
+import type { LocalCloud } from '../cloud.ts';
+import type { RunningPipeline } from '../connector.ts';
 import type { SubscriptionCounters } from '../pubsub/live-subscription.ts';
 import { ensureTables } from '../table-resources.ts';
 import { DEMO_PIPELINES, type DemoPipelineName } from './demo-pipelines.ts';
 import { FunctionMetrics } from './function-metrics.ts';
+import { openPlatform, type PlatformOptions } from './platform.ts';
 
-export interface StageOptions {
+export interface StageOptions extends Pick<PlatformOptions, 'timeScale' | 'pushConcurrency' | 'source'> {
   /** Default: `flights`, the one with a serializer of its own. */
   readonly pipeline?: DemoPipelineName | undefined;
-  /** Divides the waiting times of Pub/Sub: with 10, a refused message comes back after 1 s at the earliest. */
-  readonly timeScale: number;
-  /** Pushes under way at once. Default: that of the embedded Pub/Sub. */
-  readonly pushConcurrency?: number | undefined;
-  /** Where the function comes from. Default: this repository; else the folder of a bundle. */
-  readonly source?: string | undefined;
   /** Takes the lines of the function's log. */
   readonly onLine?: (line: string) => void;
 }
 
-/** Everything a run needs: embedded servers in this process, the function in its own, and Google's clients for both. */
+/** What a run of one bulk sink needs: the function and its table, what both count, and what the run does to them. */
 export interface Stage extends AsyncDisposable {
   readonly cloud: LocalCloud;
   readonly pipeline: RunningPipeline;
@@ -40,55 +35,29 @@ export interface Stage extends AsyncDisposable {
 
 const POLL_MILLIS = 20;
 
-/** Always the embedded servers, whatever the environment names: the demo counts on what they count. */
-export async function openStage({
-  pipeline: name = 'flights',
-  timeScale,
-  pushConcurrency,
-  source,
-  onLine,
-}: StageOptions): Promise<Stage> {
+export async function openStage({ pipeline: name = 'flights', onLine, ...options }: StageOptions): Promise<Stage> {
   const { configFile, tablesFile } = DEMO_PIPELINES[name];
-  await using opened = new AsyncDisposableStack();
-  const cloud = await startLocalCloud({
-    mode: 'embedded',
-    timeScale,
-    ...(pushConcurrency !== undefined && { pushConcurrency }),
-    env: {},
-  });
-  opened.defer(() => cloud.close());
   const metrics = new FunctionMetrics();
-  const connector = await startLocalConnector({
-    cloud,
-    configFile,
-    tablesFile,
-    ...(source !== undefined && { source }),
-    onLine: (_pipeline, line) => {
-      metrics.add(line);
-      onLine?.(line);
-    },
-  });
-  opened.defer(() => connector.stop());
+  await using opened = new AsyncDisposableStack();
+  const platform = opened.use(
+    await openPlatform({
+      ...{ configFile, tablesFile, ...options },
+      onLine: (_pipeline, line) => {
+        metrics.add(line);
+        onLine?.(line);
+      },
+    }),
+  );
+  const { cloud, connector, servers, pubsub, tableOf } = platform;
   const [pipeline] = connector.pipelines;
-  const { pubsub: server } = cloud;
-  if (!pipeline?.table || !server) throw new TypeError('the demo needs a pipeline with a table, and embedded servers');
-
+  if (!pipeline?.table) throw new TypeError('the demo needs a pipeline with a table');
   const { project, instance, table } = pipeline.table;
-  const pubsub = new PubSub({ projectId: project, apiEndpoint: cloud.pubsubHost, emulatorMode: true });
-  opened.defer(() => pubsub.close());
-  // Its own metrics exporter would end the process: it looks for credentials that are not here.
-  const bigtable = new Bigtable({ projectId: project, apiEndpoint: cloud.bigtableHost, metricsEnabled: false });
-  opened.defer(() => bigtable.close().then(() => undefined));
+  const counters = (): SubscriptionCounters => servers.pubsub.counters(pipeline.source.subscription);
   const all = opened.move();
-  const counters = (): SubscriptionCounters => server.counters(pipeline.source.subscription);
   return {
-    cloud,
-    pipeline,
-    metrics,
-    pubsub,
+    ...{ cloud, pipeline, metrics, pubsub, counters },
     topic: pubsub.topic(pipeline.source.topic),
-    table: bigtable.instance(instance).table(table),
-    counters,
+    table: tableOf(pipeline.table),
     async untilBacklogIs(messages, signal) {
       while (counters().backlog > messages) await sleep(systemClock, POLL_MILLIS, signal);
     },

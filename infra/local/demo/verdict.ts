@@ -37,17 +37,16 @@ export interface Check {
   readonly isRight: boolean;
 }
 
+export const exactly = (what: string, got: number, mustBe: number): Check => ({
+  ...{ what, got, mustBe },
+  isRight: got === mustBe,
+});
+
 /**
  * Holds what happened against what must have. Pure. Deliveries are at least once, so where the function asked for a
  * message again, what it counted of itself may be more; what is in the table and in the dead letters may not be less.
  */
 export function judge(expected: Expectation, observed: Observed): Check[] {
-  const exactly = (what: string, got: number, mustBe: number): Check => ({
-    what,
-    got,
-    mustBe,
-    isRight: got === mustBe,
-  });
   const wasRepeated = observed.otherRedeliveries > 0;
   const counted = (what: string, got: number, mustBe: number): Check => ({
     ...exactly(what, got, mustBe),

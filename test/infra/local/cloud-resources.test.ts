@@ -123,6 +123,16 @@ describe('what a configuration needs around it', () => {
     ]);
   });
 
+  test('is for results, too, a topic that is pulled', () => {
+    const requests = { kind: 'request-sink', serializer: 'request', resultsTopic: 'answers' };
+    const [deployment] = plan(requests);
+    expect(deployment).toMatchObject({
+      target: 'requestSink',
+      results: { topic: 'projects/p/topics/answers', subscription: 'projects/p/subscriptions/answers-reader' },
+    });
+    expect(plan({ ...requests, resultsTopic: undefined })[0]).not.toHaveProperty('results');
+  });
+
   test('takes the local project where the configuration names none', () => {
     const [deployment] = plan({ table: { project: 'p', instance: 'i', table: 'orders' } }, {});
     expect(deployment?.source.topic).toBe('projects/local/topics/orders');

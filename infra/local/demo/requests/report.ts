@@ -1,0 +1,57 @@
+import { textTable } from '../../text-table.ts';
+import { DEPARTURES } from '../departures.ts';
+import { DATA_SET } from '../flights.ts';
+import type { FunctionMetrics } from '../function-metrics.ts';
+import type { Platform } from '../platform.ts';
+import { conclude, describeChecks } from '../report.ts';
+import type { Check } from '../verdict.ts';
+import type { RequestsObserved } from './verdict.ts';
+
+/** The words of the run: what it is about to do, and what came of it. */
+
+const count = (value: number): string => value.toLocaleString('en');
+
+export function introduceRequests({ cloud, connector: { pipelines, internal } }: Platform, messages: number): string {
+  const functions = [...pipelines, ...internal].map(({ name, target, function: running }) => [
+    ...[`${target} of ${name}`, 'functions-framework', `${running.url} (process ${running.pid})`],
+  ]);
+  return [
+    DEPARTURES.title,
+    `  source:  ${DATA_SET.source}`,
+    `  licence: ${DATA_SET.licence}`,
+    '',
+    textTable(
+      ['what', 'kind', 'where'],
+      [...cloud.services.map(({ service, kind, endpoint }) => [service, kind, endpoint]), ...functions],
+    ),
+    `${count(messages)} flights, each asked of two pipelines; acknowledgements and answers are lost on the way.`,
+    '',
+  ].join('\n');
+}
+
+export interface RequestsReport {
+  readonly checks: readonly Check[];
+  readonly observed: RequestsObserved;
+  readonly metrics: FunctionMetrics;
+  readonly millis: number;
+  /** Pushes delivered again although acknowledged, and answers of Bigtable that were lost. */
+  readonly trouble: { readonly again: number; readonly lost: number };
+}
+
+export function describeRequests({ checks, observed, metrics, millis, trouble }: RequestsReport): string {
+  const { first, latest } = observed.results;
+  const written = (name: 'first' | 'latest'): number =>
+    observed.results[name].filter(({ hasWritten }) => hasWritten).length;
+  return [
+    '',
+    `results: first ${count(first.length)}, of them ${count(written('first'))} wrote; latest ${count(latest.length)}, of them ${count(written('latest'))} wrote`,
+    `  a result comes again with its message: ${count(trouble.again)} messages were delivered again although acknowledged`,
+    `  ${count(trouble.lost)} answers of Bigtable were lost on purpose; ${count(metrics.total('messagesRedelivered', 'ambiguous'))} messages came again because of one`,
+    `requests: ${count(metrics.total('requestsCompleted'))} completed in ${(millis / 1000).toFixed(1)} s, from the first publish to the last acknowledgement`,
+    `over HTTP: a counter said ${observed.counted.join(', ')}`,
+    '',
+    describeChecks(checks),
+    conclude(checks),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,126 @@
+import { fileURLToPath } from 'node:url';
+import { sleep, systemClock } from '../../../../shared/base/clock.ts';
+import type { TableName } from '../../../../shared/model/table-name.ts';
+import type { RunningPipeline } from '../../connector.ts';
+import { loadDepartures } from '../departures.ts';
+import { FunctionMetrics } from '../function-metrics.ts';
+import { openPlatform, type Platform } from '../platform.ts';
+import { showProgress } from '../progress.ts';
+import { publishAll } from '../publish.ts';
+import { compareTable } from '../read-back.ts';
+import type { RunOptions } from '../run-options.ts';
+import { incrementOverHttp } from './counter.ts';
+import { expectedRoutes, planRequests, requestData, type RequestMessage } from './plan.ts';
+import { readAirportDays } from './read-back.ts';
+import { describeRequests, introduceRequests, type RequestsReport } from './report.ts';
+import { ResultReader } from './results.ts';
+import { judgeRequests } from './verdict.ts';
+
+const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+const TIME_SCALE = 10;
+const ACKNOWLEDGEMENT_LOST_EVERY = 9;
+const ANSWER_LOST_EVERY = 101;
+const INCREMENTS = 3;
+const POLL_MILLIS = 20;
+
+type Name = 'first' | 'latest';
+
+/**
+ * The run of the request sink: flights ask two tables something and write by the answer, while acknowledgements and
+ * answers are lost. True when tables and results agree with each other and with the truth.
+ */
+export async function runRequestsDemo({
+  flights,
+  source,
+  functionTimeScale,
+  out,
+  signal,
+}: RunOptions): Promise<boolean> {
+  const departures = await loadDepartures(flights);
+  const plan = planRequests(departures);
+  const metrics = new FunctionMetrics();
+  await using platform = await openPlatform({
+    ...{ configFile: file('connector.yaml'), tablesFile: file('tables.yaml'), timeScale: TIME_SCALE },
+    ...{ source, functionTimeScale },
+    onLine: (_pipeline, line) => {
+      metrics.add(line);
+    },
+  });
+  const { connector, pubsub, servers, tableOf } = platform;
+  const [first, latest] = [pipelineOf(platform, 'first'), pipelineOf(platform, 'latest')];
+  out.write(introduceRequests(platform, plan.length));
+  const trouble = makeTrouble(platform);
+  const published = new Map<string, RequestMessage>();
+  const waiting = (): number =>
+    [first, latest].reduce((sum, { source: from }) => sum + servers.pubsub.counters(from.subscription).backlog, 0);
+  const readers = { first: new ResultReader(pubsub, first.results), latest: new ResultReader(pubsub, latest.results) };
+  const progress = showProgress(out, () =>
+    [
+      `published ${count(published.size)} of ${count(plan.length)} messages, ${count(waiting())} wait`,
+      `answered ${count(readers.first.answered.size)} and ${count(readers.latest.answered.size)}`,
+    ].join(' · '),
+  );
+  try {
+    const startedAt = performance.now();
+    const topic = pubsub.topic(first.source.topic);
+    await publishAll(plan, published, (message) => ({ data: requestData(message) }), { topic, signal });
+    while (waiting() > 0) await sleep(systemClock, POLL_MILLIS, signal);
+    const millis = performance.now() - startedAt;
+    for (const reader of Object.values(readers)) await reader.until(plan.length, signal);
+    const counted: string[] = [];
+    for (let number = 1; number <= INCREMENTS; number += 1) {
+      counted.push(await incrementOverHttp(latest.rowRequestUrl, file('request.json'), signal));
+    }
+    for (const { function: running } of [...connector.pipelines, ...connector.internal]) await running.stop();
+
+    const { airportDays, markers } = await readAirportDays(tableOf(first.table));
+    const routes = await compareTable(tableOf(latest.table), expectedRoutes(departures));
+    const observed = {
+      ...{ published, airportDays, markers, routes, counted },
+      waitingMessages: waiting(),
+      results: { first: readers.first.results, latest: readers.latest.results },
+    };
+    const checks = judgeRequests(plan.length, observed);
+    progress.stop();
+    out.write(describeRequests({ checks, observed, metrics, millis, trouble: trouble() }));
+    return checks.every(({ isRight }) => isRight);
+  } finally {
+    progress.stop();
+    for (const reader of Object.values(readers)) await reader.stop();
+  }
+}
+
+interface RequestPipeline extends Pick<RunningPipeline, 'source'> {
+  readonly table: TableName;
+  /** Where its results are read. */
+  readonly results: string;
+  /** Where it takes requests over HTTP. */
+  readonly rowRequestUrl: string;
+}
+
+function pipelineOf({ connector }: Platform, name: Name): RequestPipeline {
+  const pipeline = connector.pipelines.find((one) => one.name === name);
+  const http = connector.internal.find((one) => one.name === name && one.target === 'rowRequest');
+  if (!pipeline?.table || !pipeline.results || !http)
+    throw new TypeError(`${name} must be a request sink with results`);
+  const { source, table, results } = pipeline;
+  return { source, table, results: results.subscription, rowRequestUrl: http.function.url };
+}
+
+/** The result says how often it struck so far. */
+function makeTrouble({ connector, servers }: Platform): () => RequestsReport['trouble'] {
+  const again = connector.pipelines.map(({ source: { subscription } }) =>
+    servers.pubsub.faults.add({ kind: 'duplicate', subscription, every: ACKNOWLEDGEMENT_LOST_EVERY }),
+  );
+  let requests = 0;
+  const lost = servers.bigtable.faults.add({
+    method: 'CheckAndMutateRow',
+    match: { where: () => (requests += 1) % ANSWER_LOST_EVERY === 0 },
+    times: Infinity,
+    effect: { kind: 'lose-answer', status: { code: 'UNAVAILABLE', message: 'the answer was lost on purpose' } },
+  });
+  return () => ({ again: again.reduce((sum, { hits }) => sum + hits, 0), lost: lost.hits });
+}
+
+const count = (value: number): string => value.toLocaleString('en');

@@ -1,0 +1,90 @@
+import { textTable } from '../../text-table.ts';
+import { DATA_SET } from '../flights.ts';
+import { DEPARTURES } from '../departures.ts';
+import type { FunctionMetrics } from '../function-metrics.ts';
+import type { Platform } from '../platform.ts';
+import { conclude, describeChecks } from '../report.ts';
+import type { Check } from '../verdict.ts';
+import type { Checkpoint } from './checkpoints.ts';
+import { effectsOf, type StagedMessage } from './plan.ts';
+import type { Trouble } from './trouble.ts';
+import type { Truth } from './truth.ts';
+
+/** The words of the run: what it is about to do, and what came of it. */
+
+const count = (value: number): string => value.toLocaleString('en');
+
+export function introduceStaged(
+  { cloud, connector: { pipelines, internal } }: Platform,
+  plan: readonly StagedMessage[],
+  truth: Truth,
+): string {
+  const twice = plan.filter(({ copies }) => copies === 2);
+  const once = twice.filter((message) => effectsOf(message) === 1);
+  const functions = [...pipelines, ...internal].map(({ name, target, function: running }) => [
+    ...[
+      target === 'coordinate' ? target : `${target} of ${name}`,
+      'functions-framework',
+      `${running.url} (process ${running.pid})`,
+    ],
+  ]);
+  return [
+    DEPARTURES.title,
+    `  source:  ${DATA_SET.source}`,
+    `  licence: ${DATA_SET.licence}`,
+    '',
+    textTable(
+      ['what', 'kind', 'where'],
+      [...cloud.services.map(({ service, kind, endpoint }) => [service, kind, endpoint]), ...functions],
+    ),
+    `${count(plan.length)} messages. ${once.length} are published twice under one id and count once; ${twice.length - once.length} twice without an id and count twice:`,
+    `${count(truth.effects)} records must count, each once in its airport's sums and once as a row, whatever goes wrong.`,
+    '',
+  ].join('\n');
+}
+
+export interface StagedReport {
+  readonly checks: readonly Check[];
+  readonly checkpoints: readonly Checkpoint[];
+  readonly trouble: Trouble;
+  readonly metrics: FunctionMetrics;
+  readonly platform: Platform;
+}
+
+export function describeStaged({ checks, checkpoints, trouble, metrics, platform }: StagedReport): string {
+  const { bigtable, firestore } = platform.servers;
+  const writes = bigtable.requestCounts().CheckAndMutateRow ?? 0;
+  const { reads, writes: stored, deletes } = firestore.billed();
+  return [
+    '',
+    textTable(
+      ['pipeline', 'checkpoint', 'segments', 'envelopes', 'completed → committed, ms', 'staged → committed, ms'],
+      checkpoints.map((one) => [
+        ...[one.pipeline, String(one.number), count(one.segments), count(one.envelopes)],
+        ...[count(committedAt(one) - one.completedAt), count(committedAt(one) - one.stagedAt)],
+      ]),
+    ),
+    `time to visibility (oldest envelope staged → last one committed): ${visibility(checkpoints)}`,
+    '',
+    'What went wrong, on purpose:',
+    ...trouble.counts().map(([what, times]) => `  ${count(times)} ${what}`),
+    'What the functions counted (a process that is killed takes its last second with it):',
+    `  ${count(metrics.total('envelopesStaged'))} envelopes staged in ${count(metrics.total('segmentsStaged'))} segments; ${count(metrics.total('requestsDeduplicated'))} found applied already`,
+    `  ${count(writes)} conditional writes; ${count(metrics.total('coalescedWrites'))} envelopes shared theirs with others of their row; ${count(metrics.total('writesRetried'))} were sent again`,
+    `  ${count(metrics.total('segmentsRedispatched'))} segments sent out again by the coordinator`,
+    `  Firestore would have billed ${count(reads)} reads, ${count(stored)} writes, ${count(deletes)} deletes`,
+    '',
+    describeChecks(checks),
+    conclude(checks),
+    '',
+  ].join('\n');
+}
+
+const committedAt = ({ committedAt: at, completedAt }: Checkpoint): number => at ?? completedAt;
+const millisText = (millis: number): string => `${count(millis)} ms`;
+
+function visibility(checkpoints: readonly Checkpoint[]): string {
+  const sorted = checkpoints.map((one) => committedAt(one) - one.stagedAt).toSorted((left, right) => left - right);
+  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  return `p50 ${millisText(median)}, max ${millisText(sorted.at(-1) ?? 0)}`;
+}

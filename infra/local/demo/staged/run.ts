@@ -1,0 +1,146 @@
+import { fileURLToPath } from 'node:url';
+import type { InternalFunction } from '../../connector.ts';
+import { loadDepartures } from '../departures.ts';
+import { FunctionMetrics } from '../function-metrics.ts';
+import { openPlatform, type Platform } from '../platform.ts';
+import { showProgress, type Progress } from '../progress.ts';
+import { publishAll } from '../publish.ts';
+import type { RunOptions } from '../run-options.ts';
+import { openStagedState } from './checkpoints.ts';
+import { dataOf, planMessages, type StagedMessage } from './plan.ts';
+import { compareMarkedTable, type MarkedTable } from './read-back.ts';
+import { describeStaged, introduceStaged } from './report.ts';
+import { makeTrouble, postBeside, type Trouble } from './trouble.ts';
+import { truthOf, type Truth } from './truth.ts';
+import { judgeStaged, type StagedTables } from './verdict.ts';
+import { Watch } from './watch.ts';
+
+const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** Divides the waiting times of Pub/Sub only; the leases of the connector last as long as they do in production. */
+const TIME_SCALE = 10;
+/** So that several checkpoints are made, whatever the count. */
+const PUBLISHING_SECONDS = 12;
+/** The pipeline whose committer is killed. */
+const VICTIM = 'airports';
+
+/**
+ * The run of the staged sink: flights become sums and rows, each exactly once, while messages are delivered again,
+ * answers are lost, and a committer is killed with writes applied and not answered. True when everything is exact.
+ */
+export async function runStagedDemo({ flights, source, functionTimeScale, out, signal }: RunOptions): Promise<boolean> {
+  const plan = planMessages(await loadDepartures(flights));
+  const truth = truthOf(plan);
+  const metrics = new FunctionMetrics();
+  await using platform = await openPlatform({
+    ...{ configFile: file('connector.yaml'), tablesFile: file('tables.yaml'), timeScale: TIME_SCALE },
+    ...{ source, functionTimeScale },
+    onLine: (_pipeline, line) => {
+      metrics.add(line);
+    },
+  });
+  const { cloud, connector, servers } = platform;
+  await using state = openStagedState(cloud.firestoreHost, cloud.env.GOOGLE_CLOUD_PROJECT ?? 'local');
+  out.write(introduceStaged(platform, plan, truth));
+  const trouble = makeTrouble(platform, connector.pipelines, VICTIM);
+  const watch = new Watch(connector.pipelines, servers.pubsub, state);
+  const published = new Map<string, StagedMessage>();
+  const messages = plan.reduce((sum, { copies }) => sum + copies, 0);
+  const progress = showProgress(out, () => describeProgress(platform, watch, published.size, messages));
+  try {
+    let isPublished = false;
+    const publishing = publishSteadily(platform, plan, published, signal).then(() => {
+      isPublished = true;
+    });
+    const [disturbed] = await Promise.all([
+      disturb(platform, trouble, progress, signal),
+      publishing,
+      watch.untilDrained(() => isPublished, signal),
+    ]);
+    for (const { function: running } of [...connector.internal, ...connector.pipelines]) await running.stop();
+
+    progress.say('everything is committed; both tables are read back with the official client');
+    const checks = judgeStaged(truth, messages, {
+      messages: published.size,
+      waitingMessages: watch.waitingMessages,
+      segments: watch.segments,
+      openCheckpoints: watch.openCheckpoints,
+      tables: await readTables(platform, truth),
+      ...disturbed,
+      deduplicated: metrics.total('requestsDeduplicated'),
+      redispatched: metrics.total('segmentsRedispatched'),
+    });
+    progress.stop();
+    out.write(describeStaged({ checks, checkpoints: watch.checkpoints, trouble, metrics, platform }));
+    return checks.every(({ isRight }) => isRight);
+  } finally {
+    progress.stop();
+  }
+}
+
+interface Disturbed {
+  readonly unanswered: number;
+  readonly held: number;
+}
+
+/** Kills the committer in the middle of a drain, and has a second coordinator come while the first is at it. */
+async function disturb(
+  { connector }: Platform,
+  trouble: Trouble,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Disturbed> {
+  const unanswered = await trouble.untilAnswersAreLost(signal);
+  const { function: committer } = internalFunction(connector.internal, 'commitStaged', VICTIM);
+  const { pid } = committer;
+  await committer.kill();
+  progress.say(
+    `the committer of ${VICTIM} (process ${pid}) was killed with ${unanswered} writes applied and not answered; its segments come again when its claims run out, after half a minute`,
+  );
+  await committer.restart();
+  const outcomes = await postBeside(internalFunction(connector.internal, 'coordinate'), signal);
+  const held = outcomes.filter(({ outcome }) => outcome === 'held').length;
+  progress.say(`a second coordinator was sent beside the first: it left ${held} of ${outcomes.length} pipelines to it`);
+  return { unanswered, held };
+}
+
+function internalFunction(all: readonly InternalFunction[], target: string, name?: string): InternalFunction {
+  const found = all.find((one) => one.target === target && (name === undefined || one.name === name));
+  if (!found) throw new TypeError(`the configuration gives no ${target}`);
+  return found;
+}
+
+/** Spread evenly, so that every checkpoint has something to do. */
+async function publishSteadily(
+  { connector, pubsub }: Platform,
+  plan: readonly StagedMessage[],
+  published: Map<string, StagedMessage>,
+  signal: AbortSignal,
+): Promise<void> {
+  const topic = pubsub.topic(connector.pipelines[0]?.source.topic ?? '');
+  const bodyOf = (message: StagedMessage): { data: Buffer; attributes?: Record<string, string> } => ({
+    data: dataOf(message),
+    ...(message.id !== undefined && { attributes: { batch: message.id } }),
+  });
+  await publishAll(plan, published, bodyOf, { topic, signal, perSecond: plan.length / PUBLISHING_SECONDS });
+}
+
+async function readTables({ connector, tableOf }: Platform, { tables }: Truth): Promise<StagedTables> {
+  const read = (name: keyof Truth['tables']): Promise<MarkedTable> => {
+    const table = connector.pipelines.find((one) => one.table?.table === name)?.table;
+    if (!table) throw new TypeError(`no pipeline writes ${name}`);
+    return compareMarkedTable(tableOf(table), tables[name]);
+  };
+  return { airports: await read('airports'), departures: await read('departures') };
+}
+
+const count = (value: number): string => value.toLocaleString('en');
+
+function describeProgress({ servers }: Platform, watch: Watch, published: number, messages: number): string {
+  return [
+    `published ${count(published)} of ${count(messages)} messages, ${count(watch.waitingMessages)} wait`,
+    `segments ${watch.segments}`,
+    `checkpoints ${watch.checkpoints.length}, ${watch.openCheckpoints} open`,
+    `conditional writes ${count(servers.bigtable.requestCounts().CheckAndMutateRow ?? 0)}`,
+  ].join(' · ');
+}

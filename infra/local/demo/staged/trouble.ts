@@ -1,0 +1,83 @@
+import type { RunningPipeline, InternalFunction } from '../../connector.ts';
+import { sleep, systemClock } from '../../../../shared/base/clock.ts';
+import type { Platform } from '../platform.ts';
+
+/** What goes wrong in a run, on purpose, and how often it did. */
+export interface Trouble {
+  /** In the order in which it is told. */
+  counts(): readonly (readonly [what: string, times: number])[];
+  /** Resolves when so many writes of the pipeline's committer are applied that will never be answered. */
+  untilAnswersAreLost(signal: AbortSignal): Promise<number>;
+}
+
+/** Of so many acknowledged pushes of records one is delivered again. */
+const RECORDS_AGAIN_EVERY = 7;
+/** The same of work for the committers. */
+const WORK_AGAIN_EVERY = 2;
+/** Of so many conditional writes one is applied and reported as failed. */
+const ANSWER_LOST_EVERY = 101;
+/** Writes that are applied and never answered, while their committer is killed. */
+const UNANSWERED = 20;
+const POLL_MILLIS = 20;
+
+/** @param victim the table of the committer that is going to be killed. */
+export function makeTrouble(
+  { servers: { bigtable, firestore, pubsub } }: Platform,
+  pipelines: readonly RunningPipeline[],
+  victim: string,
+): Trouble {
+  const again = pipelines.map(({ source: { subscription } }) =>
+    pubsub.faults.add({ kind: 'duplicate', subscription, every: RECORDS_AGAIN_EVERY }),
+  );
+  const workAgain = pipelines.flatMap(({ work }) =>
+    work ? [pubsub.faults.add({ kind: 'duplicate', subscription: work.subscription, every: WORK_AGAIN_EVERY })] : [],
+  );
+  const unanswered = bigtable.faults.add({
+    method: 'CheckAndMutateRow',
+    match: { table: victim },
+    times: UNANSWERED,
+    effect: { kind: 'never-answer', isApplied: true },
+  });
+  let writes = 0;
+  const lost = bigtable.faults.add({
+    method: 'CheckAndMutateRow',
+    match: { where: () => (writes += 1) % ANSWER_LOST_EVERY === 0 },
+    times: Infinity,
+    effect: { kind: 'lose-answer', status: { code: 'UNAVAILABLE', message: 'the answer was lost on purpose' } },
+  });
+  const storeLost = firestore.faults.add({
+    method: 'Commit',
+    fromCall: 4,
+    times: 2,
+    effect: { kind: 'lose-answer', status: { code: 'UNAVAILABLE', message: 'the answer was lost on purpose' } },
+  });
+  const hits = (faults: readonly { readonly hits: number }[]): number => faults.reduce((sum, one) => sum + one.hits, 0);
+  return {
+    counts: () => [
+      ['messages of records delivered again although acknowledged', hits(again)],
+      ['messages of work delivered again although acknowledged', hits(workAgain)],
+      ['conditional writes applied, their answers lost', lost.hits + unanswered.hits],
+      ['commits of Firestore applied, their answers lost', storeLost.hits],
+    ],
+    async untilAnswersAreLost(signal) {
+      while (unanswered.hits < UNANSWERED) await sleep(systemClock, POLL_MILLIS, signal);
+      return unanswered.hits;
+    },
+  };
+}
+
+export interface CoordinatorOutcome {
+  readonly pipeline: string;
+  readonly outcome: string;
+}
+
+/** A second invocation beside the one that the scheduler has made; what it answers of each pipeline. */
+export async function postBeside(
+  { function: { url } }: InternalFunction,
+  signal: AbortSignal,
+): Promise<readonly CoordinatorOutcome[]> {
+  const response = await fetch(url, { method: 'POST', signal });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`the coordinator answered ${response.status}: ${text}`);
+  return (JSON.parse(text) as { readonly pipelines: readonly CoordinatorOutcome[] }).pipelines;
+}

@@ -1,0 +1,51 @@
+import { exactly, type Check } from '../verdict.ts';
+import type { MarkedTable } from './read-back.ts';
+import type { Truth } from './truth.ts';
+
+export type StagedTables = Readonly<Record<keyof Truth['tables'], MarkedTable>>;
+
+/** What happened, from every side that can see some of it. */
+export interface StagedObserved {
+  /** Publishes that were confirmed, copies counted. */
+  readonly messages: number;
+  /** Messages that are not acknowledged. */
+  readonly waitingMessages: number;
+  readonly segments: number;
+  readonly openCheckpoints: number;
+  readonly tables: StagedTables;
+  /** Conditional writes that were applied and not answered when their committer was killed. */
+  readonly unanswered: number;
+  /** What the functions counted. */
+  readonly deduplicated: number;
+  readonly redispatched: number;
+  /** Pipelines that the second coordinator left to the first. */
+  readonly held: number;
+}
+
+/** Holds what happened against what must have. Pure. */
+export function judgeStaged(truth: Truth, messages: number, observed: StagedObserved): Check[] {
+  return [
+    exactly('messages published, copies counted', observed.messages, messages),
+    exactly('messages left', observed.waitingMessages, 0),
+    exactly('segments left', observed.segments, 0),
+    exactly('checkpoints not committed', observed.openCheckpoints, 0),
+    ...(['airports', 'departures'] as const).flatMap((name) => {
+      const { rowsRead, rowsExpected, missingRows, unexpectedRows, differentCells, markers } = observed.tables[name];
+      return [
+        exactly(`${name}: rows read back`, rowsRead, rowsExpected),
+        exactly(`${name}: rows missing or unexpected`, missingRows + unexpectedRows, 0),
+        exactly(`${name}: cells different`, differentCells, 0),
+        exactly(`${name}: markers`, markers, truth.effects),
+      ];
+    }),
+    exactly('pipelines that a second coordinator left alone', observed.held, 2),
+    atLeast('segments of the killed committer sent out again', observed.redispatched, 1),
+    atLeast('effects found applied already', observed.deduplicated, observed.unanswered),
+  ];
+}
+
+/** The trouble must have happened, or the run proves nothing. */
+const atLeast = (what: string, got: number, mustBe: number): Check => ({
+  ...{ what: `${what} (at least)`, got, mustBe },
+  isRight: got >= mustBe,
+});
