@@ -4,12 +4,17 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BULK_CASES } from './bulk/cases.ts';
 import { flatJsonCase } from './mapping/case.ts';
+import { STAGED_CASES } from './staged/cases.ts';
 import type { BenchCase, CaseReport } from './support/case.ts';
 import { renderCase } from './support/report.ts';
 
-const USAGE = 'usage: npm run bench -- bulk|mapping [--quick] [--runs N] [--only name]';
+const USAGE = 'usage: npm run bench -- bulk|mapping|staged [--quick] [--runs N] [--only name]';
 
-const SUITES: Readonly<Record<string, readonly BenchCase[]>> = { bulk: BULK_CASES, mapping: [flatJsonCase] };
+const SUITES: Readonly<Record<string, readonly BenchCase[]>> = {
+  bulk: BULK_CASES,
+  mapping: [flatJsonCase],
+  staged: STAGED_CASES,
+};
 
 /** `npm run bench`: measures, prints, and exits 1 where a full run misses a target. See README.md beside this file. */
 const { positionals, values } = parseArgs({

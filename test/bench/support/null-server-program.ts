@@ -7,8 +7,8 @@ import type { NullServerOptions, NullServerReady } from './null-server.ts';
 import { programArgument, tellStarter } from './program.ts';
 
 /**
- * A Bigtable that answers every `MutateRows` with success and stores nothing. At SIGUSR2 it goes on taking requests and
- * answers none of them for `stallMillis`.
+ * A Bigtable that stores nothing: it answers every `MutateRows` with success, and every `CheckAndMutateRow` as if no row
+ * passed its predicate. At SIGUSR2 it goes on taking requests and answers none of them for `stallMillis`.
  */
 const { stallMillis } = programArgument() as NullServerOptions;
 const WINDOW_BYTES = 16 * 1024 * 1024;
@@ -22,7 +22,7 @@ const server = createServer({ settings: { initialWindowSize: WINDOW_BYTES, maxCo
 server.on('session', (session) => {
   session.setLocalWindowSize(4 * WINDOW_BYTES);
 });
-server.on('stream', (stream) => {
+server.on('stream', (stream, { ':path': path }) => {
   const counter = new EntryCounter();
   stream.on('data', (chunk: Buffer) => {
     counter.feed(chunk);
@@ -30,10 +30,9 @@ server.on('stream', (stream) => {
   // A client that gave up resets the stream; that is its business.
   stream.on('error', () => undefined);
   stream.on('end', () => {
-    const { entries } = counter;
     stalled.then(
       () => {
-        if (!stream.destroyed) answer(stream, entries);
+        if (!stream.destroyed) answer(stream, path, counter);
       },
       () => undefined,
     );
@@ -44,12 +43,30 @@ server.listen(0, '127.0.0.1', () => {
   tellStarter({ address: `127.0.0.1:${port}` } satisfies NullServerReady);
 });
 
-function answer(stream: ServerHttp2Stream, entries: number): void {
-  stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
+const HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' };
+const UNIMPLEMENTED = 12;
+/** The gRPC frame of a message without fields: of a `CheckAndMutateRowResponse`, that the predicate did not match. */
+const EMPTY_MESSAGE = Buffer.alloc(5);
+
+function answer(stream: ServerHttp2Stream, path: string | undefined, { entries }: EntryCounter): void {
+  switch (path?.split('/').at(-1)) {
+    case 'MutateRows':
+      succeed(stream, responseFor(entries));
+      break;
+    case 'CheckAndMutateRow':
+      succeed(stream, EMPTY_MESSAGE);
+      break;
+    default:
+      stream.respond({ ...HEADERS, 'grpc-status': String(UNIMPLEMENTED) }, { endStream: true });
+  }
+}
+
+function succeed(stream: ServerHttp2Stream, message: Buffer): void {
+  stream.respond(HEADERS, { waitForTrailers: true });
   stream.on('wantTrailers', () => {
     stream.sendTrailers({ 'grpc-status': '0' });
   });
-  stream.end(responseFor(entries));
+  stream.end(message);
 }
 
 /** Requests are of few sizes: their answers are encoded once. Bounded, because sizes come from outside. */

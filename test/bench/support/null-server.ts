@@ -17,7 +17,7 @@ export interface NullServer extends AsyncDisposable {
   stall(): void;
 }
 
-/** Starts a server that answers `MutateRows` at once and stores nothing, in a process of its own. */
+/** Starts a server that answers every write at once and stores nothing, in a process of its own. */
 export async function startNullServer(stallMillis = 0): Promise<NullServer> {
   const ready = Promise.withResolvers<NullServerReady>();
   const options: NullServerOptions = { stallMillis };
