@@ -5,15 +5,17 @@ import { parseArgs } from 'node:util';
 import { BULK_CASES } from './bulk/cases.ts';
 import { flatJsonCase } from './mapping/case.ts';
 import { singleRowCase } from './single-row/case.ts';
+import { STAGED_CASES } from './staged/cases.ts';
 import type { BenchCase, CaseReport } from './support/case.ts';
 import { renderCase } from './support/report.ts';
 
-const USAGE = 'usage: npm run bench -- bulk|mapping|single-row [--quick] [--runs N] [--only name]';
+const USAGE = 'usage: npm run bench -- bulk|mapping|single-row|staged [--quick] [--runs N] [--only name]';
 
 const SUITES: Readonly<Record<string, readonly BenchCase[]>> = {
   bulk: BULK_CASES,
   mapping: [flatJsonCase],
   'single-row': [singleRowCase],
+  staged: STAGED_CASES,
 };
 
 /** `npm run bench`: measures, prints, and exits 1 where a full run misses a target. See README.md beside this file. */

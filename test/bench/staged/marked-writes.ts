@@ -1,0 +1,46 @@
+import { systemClock } from '../../../shared/base/clock.ts';
+import { systemRandom } from '../../../shared/base/ids.ts';
+import { createLogger } from '../../../shared/base/logging.ts';
+import { createMetrics, type MetricsRegistry } from '../../../shared/base/metrics.ts';
+import { ClientPool } from '../../../shared/google/bigtable/clients.ts';
+import { createRowCalls } from '../../../shared/google/bigtable/row-calls.ts';
+import type { SendRowCall } from '../../../shared/model/row-call.ts';
+import { MarkedWrites } from '../../../shared/staged/marked-writes.ts';
+
+/** What people get who set nothing. */
+export const REQUESTS_IN_FLIGHT = 100;
+export const REQUEST_TIMEOUT_MILLIS = 20_000;
+
+export interface OpenedWrites {
+  readonly send: SendRowCall;
+  readonly writes: MarkedWrites;
+  readonly metrics: MetricsRegistry;
+  close(): void;
+}
+
+/** Conditional writes as the wiring of `commitStaged` makes them. */
+export function openWrites(address: string): OpenedWrites {
+  const metrics = createMetrics();
+  const pool = new ClientPool(
+    { emulatorEndpoint: address, maxActiveInstances: 16, destinationIdleTimeoutMillis: 3_600_000 },
+    systemClock,
+    metrics,
+  );
+  const send = createRowCalls(pool);
+  const writes = new MarkedWrites(
+    {
+      maxInFlightRequests: REQUESTS_IN_FLIGHT,
+      requestTimeoutMillis: REQUEST_TIMEOUT_MILLIS,
+      perDestinationMetrics: false,
+    },
+    { send, clock: systemClock, random: systemRandom, metrics, logger: createLogger({}) },
+  );
+  return {
+    send,
+    writes,
+    metrics,
+    close: () => {
+      pool.close();
+    },
+  };
+}
