@@ -25,7 +25,10 @@ export function addMap(program: Command, context: CliContext, done: (code: ExitC
     )
     .argument('<pipeline>', 'name of the pipeline in the configuration')
     .argument('[file]', 'body of the message, framed as the pipeline says; "-" for standard input (default: "-")')
-    .option('-c, --config <file>', 'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says)')
+    .option(
+      '-c, --config <file>',
+      'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says, else connector.yaml)',
+    )
     .option('-a, --attribute <name=value>', 'attribute of the message (repeatable)', repeated)
     .option('--ordering-key <text>', 'ordering key of the message')
     .option('--message-id <text>', 'id of the message', 'sample')

@@ -34,7 +34,10 @@ export function addPublish(program: Command, context: CliContext, done: (code: E
     )
     .argument('<pipeline>', 'name of the pipeline in the configuration')
     .argument('[files...]', 'files to read, "-" for standard input (default: standard input)')
-    .option('-c, --config <file>', 'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says)')
+    .option(
+      '-c, --config <file>',
+      'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says, else connector.yaml)',
+    )
     .addOption(
       new Option(
         '-f, --format <format>',

@@ -18,7 +18,10 @@ export function addReplayDlq(program: Command, context: CliContext, done: (code:
         'publish is confirmed: a letter may come twice, and none is lost. Payloads are never shown.',
     )
     .argument('<pipeline>', 'name of the pipeline in the configuration')
-    .option('-c, --config <file>', 'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says)')
+    .option(
+      '-c, --config <file>',
+      'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says, else connector.yaml)',
+    )
     .option('-s, --subscription <name>', 'pull subscription of the dead-letter topic (default: <topic id>-reader)')
     .option('--dry-run', 'show and give back; this is the default')
     .option('--apply', 'publish and acknowledge')

@@ -29,7 +29,10 @@ export function addStatus(program: Command, context: CliContext, done: (code: Ex
       'Reads from Firestore how staged pipelines get on: who coordinates them, what is staged and uncommitted, the last ' +
         'checkpoints with their time to visibility, and segments that a committer gave back, with the reason. Shows no row key and no value.',
     )
-    .option('-c, --config <file>', 'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says)')
+    .option(
+      '-c, --config <file>',
+      'configuration (default: what CONNECTOR_CONFIG or CONNECTOR_CONFIG_FILE says, else connector.yaml)',
+    )
     .option('-p, --pipeline <name>', 'only this pipeline (default: every one that stages)')
     .option('-w, --watch [seconds]', `again and again until Ctrl-C (default: every ${WATCH_SECONDS} s)`, positiveNumber)
     .option('--json', 'print one JSON array for each report; times are milliseconds since the epoch')
@@ -41,7 +44,8 @@ Examples:
   $ npm run connector -- status --pipeline orders --watch
   $ npm run --silent connector -- status --json
 
-Every report reads each staged segment, each problem and the last ten checkpoints once, and Firestore bills reads.`,
+It needs roles/datastore.viewer. Every report reads each staged segment, up to ${PROBLEMS} segments that were given back and the last
+${CHECKPOINTS} checkpoints once, and Firestore bills reads. What to do about what it shows: shared/docs/exactly-once.md`,
     )
     .action(async (options: StatusOptions) => {
       done(await status(context, options));

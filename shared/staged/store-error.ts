@@ -40,8 +40,9 @@ export class StoreError extends ConnectorError {
 function adviceFor(status: StatusName): string {
   switch (status) {
     case 'PERMISSION_DENIED':
+      return 'Grant roles/datastore.user on the project of the database to the service account of the function, or roles/datastore.viewer to whoever asks for the status';
     case 'UNAUTHENTICATED':
-      return "Give the function's service account roles/datastore.user on the database that firestoreDatabase names";
+      return 'A function needs a service account with roles/datastore.user; on your own machine log in with "gcloud auth application-default login", or set FIRESTORE_EMULATOR_HOST';
     case 'NOT_FOUND':
       return 'Create the Firestore database (Native mode) that firestoreDatabase names, in the project of the function';
     case 'FAILED_PRECONDITION':

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -14,7 +15,7 @@ import { typeErrors, withoutTypes } from './type-check.ts';
 /** Every example of the pages that people read first is one that works. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const PAGES = ['README.md', 'functions/README.md'];
+const PAGES = ['README.md', 'functions/README.md', 'shared/docs/exactly-once.md'];
 
 interface Example {
   /** Page and position on it. */
@@ -30,17 +31,56 @@ async function examples(language: string): Promise<Example[]> {
 }
 
 const configurations = (await examples('yaml')).filter(({ code }) => code.includes('pipelines:'));
+const idOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 const modules = await examples('ts');
 const sessions = await examples('console');
+const scripts = await examples('sh');
 
 test('there are configurations, a serializer and a sample record to check', () => {
-  expect([configurations.length, modules.length, sessions.length]).toEqual([2, 1, 1]);
+  expect([configurations.length, modules.length, sessions.length]).toEqual([6, 1, 1]);
 });
 
 test.each(configurations)('the configuration is right and warns of nothing: $name', ({ name, code }) => {
   const { config, warnings } = resolveConfig(parse(code), name);
-  expect(Object.keys(config.pipelines)).toEqual(['orders']);
+  expect(Object.keys(config.pipelines)).toHaveLength(1);
   expect(warnings).toEqual([]);
+});
+
+test.each(scripts)('the shell can read the commands: $name', ({ code }) => {
+  const { status, stderr } = spawnSync('bash', ['-n'], { input: code, encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+});
+
+test('the push subscriptions that are created are those of the configurations', () => {
+  const pipelines = configurations.flatMap(({ name, code }) =>
+    Object.values(resolveConfig(parse(code), name).config.pipelines),
+  );
+  const known = pipelines.flatMap((pipeline) => {
+    const { source } = pipeline;
+    const staging = pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint' && pipeline.commit;
+    return [
+      `${idOf(source.subscription)} of ${idOf(source.topic)}`,
+      ...(staging ? [`${idOf(staging.commitSubscription)} of ${idOf(staging.commitTopic)}`] : []),
+    ];
+  });
+  const created = scripts.flatMap(({ code }) =>
+    Array.from(
+      code.matchAll(/gcloud pubsub subscriptions create (\S+) --topic (\S+) \\\n {2}--push-endpoint/g),
+      ([, subscription = '', topic = '']) => `${subscription} of ${topic}`,
+    ),
+  );
+  expect(created).toHaveLength(4);
+  expect(known).toEqual(expect.arrayContaining(created));
+});
+
+test('every function that is deployed is one, and every one is deployed', async () => {
+  const readme = await readFile(join(ROOT, 'functions/README.md'), 'utf8');
+  const index = await readFile(join(ROOT, 'functions/index.ts'), 'utf8');
+  const entryPoints = Array.from(index.matchAll(/^ {2}(\w+): async \(\) => /gm), ([, name]) => name);
+  const deployed = Array.from(readme.matchAll(/^gcloud run deploy .* --function (\w+) /gm), ([, name]) => name);
+  expect(entryPoints.length).toBeGreaterThan(0);
+  expect(deployed.toSorted()).toEqual(entryPoints.toSorted());
 });
 
 test.each(sessions)('the command prints what is shown: $name', async ({ code }) => {

@@ -16,7 +16,7 @@ export const identityOptions = {
   ),
   idAttribute: optional(
     attributeName(
-      'Message attribute that identifies a message for ever, set by the publisher, so that a message published twice counts once. A message without it is identified by the id that Pub/Sub gave it.',
+      'Message attribute that identifies a message for ever, set by the publisher, so that a message published twice counts once. It counts once in each row: the same id on two rows is two effects, because the marker is kept in the row. A message without it is identified by the id that Pub/Sub gave it.',
     ),
   ),
   commit: choice(

@@ -2,7 +2,7 @@ import { abortable } from '../../base/abortable.ts';
 import { abortReason } from '../../base/clock.ts';
 import { lazy } from '../../base/lazy.ts';
 import type { CommittingStore, CoordinatorStore, StagingStore, StatusStore } from '../../staged/ports.ts';
-import { type DatabaseName, openFirestore } from './client.ts';
+import { type DatabaseName, type FirestoreClient, openFirestore } from './client.ts';
 import { createCommittingStore } from './committing-store.ts';
 import { createCoordinatorStore } from './coordinator-store.ts';
 import { type OpenDocuments, PipelineDocuments } from './pipeline-documents.ts';
@@ -26,11 +26,8 @@ export interface StageDatabase {
 
 /** Over the official client, which is loaded at the first call of any store. */
 export function createStageDatabase(name: DatabaseName): StageDatabase {
-  let isOpened = false;
-  const opened = lazy(() => {
-    isOpened = true;
-    return openFirestore(name);
-  });
+  let opening: Promise<FirestoreClient> | undefined;
+  const opened = lazy(() => (opening = openFirestore(name)));
   return {
     stores(pipeline) {
       const open: OpenDocuments = async (signal) => {
@@ -45,7 +42,9 @@ export function createStageDatabase(name: DatabaseName): StageDatabase {
       };
     },
     async close() {
-      if (isOpened) await (await opened()).db.terminate();
+      // What could not be opened was told to whoever needed it.
+      const client = await opening?.catch(() => undefined);
+      await client?.db.terminate();
     },
   };
 }

@@ -246,7 +246,7 @@ describe('mapping', () => {
   test.each([
     [
       { ...MINIMAL, mapping },
-      'serializer: must not be set beside mapping: one of them says what a record becomes, got nothing',
+      'serializer: must not be set beside mapping: one of them says what a record becomes, got "entry"',
     ],
     [
       { ...mapped, mapping: { ...mapping, writeMode: 'increment' } },

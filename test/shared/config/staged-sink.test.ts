@@ -153,6 +153,13 @@ describe('commit on-receipt', () => {
     ]);
   });
 
+  test('shows what the document says, as it says it', () => {
+    expect(linesOf({ ...ON_RECEIPT, checkpointInterval: '1m', maxStagedBytes: '5KiB' })).toEqual([
+      expect.stringMatching(/, got "1m"$/),
+      expect.stringMatching(/, got "5KiB"$/),
+    ]);
+  });
+
   test('does not inherit the database', () => {
     expect(resolved(ON_RECEIPT, { firestoreDatabase: 'sink' }).commit).toEqual({ when: 'on-receipt' });
     expect(stagingOf(resolved(MINIMAL, { firestoreDatabase: 'sink' }))?.firestore.database).toBe('sink');
@@ -189,7 +196,7 @@ describe('dead letters', () => {
       'deadLetter: is required by the failurePolicy dead-letter and onRejected dead-letter, got nothing',
     ]);
     expect(linesOf({ ...MINIMAL, deadLetter })).toEqual([
-      'deadLetter: must not be set unless failurePolicy or onRejected is "dead-letter", got nothing',
+      'deadLetter: must not be set unless failurePolicy or onRejected is "dead-letter", got {topic}',
     ]);
   });
 

@@ -5,7 +5,7 @@ test('says what was attempted, what came back and what to do', () => {
   const error = new StoreError('store 3 segments', 'PERMISSION_DENIED', 'Missing or insufficient permissions.');
   expect(error.message).toBe(
     'could not store 3 segments in Firestore: PERMISSION_DENIED: Missing or insufficient permissions. ' +
-      "Give the function's service account roles/datastore.user on the database that firestoreDatabase names",
+      'Grant roles/datastore.user on the project of the database to the service account of the function, or roles/datastore.viewer to whoever asks for the status',
   );
   expect(error.isTransient).toBe(false);
 });

@@ -21,6 +21,7 @@ export interface Subject<Options> {
 export interface BrokenRule {
   readonly at: Path;
   readonly rule: string;
+  /** Where it is not what the document says there. */
   readonly got?: unknown;
 }
 
@@ -96,5 +97,9 @@ export function brokenRules<Options>(
   const isSet = (option: keyof Options): boolean => isSection(value) && value[option as string] !== undefined;
   return rules
     .flatMap((rule) => rule({ name, options, isSet }))
-    .map(({ at, rule, got }) => problem([...path, ...at], rule, got));
+    .map(({ at, rule, got }) => problem([...path, ...at], rule, got ?? valueAt(value, at)));
 }
+
+/** What the document says at a path, as written. */
+const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((inner, key) => (isSection(inner) ? inner[key] : undefined), value);

@@ -20,7 +20,7 @@ export const stagedSinkRules: readonly Rule<StagedSinkOptions>[] = [
   function onReceiptStagesNothing({ options, isSet }) {
     if (options.commit !== 'on-receipt') return [];
     const rule = 'does not apply to the commit on-receipt, which stages nothing';
-    return stagingNames.filter(isSet).map((name) => ({ at: [name], rule, got: options[name] }));
+    return stagingNames.filter(isSet).map((name) => ({ at: [name], rule }));
   },
   function checkpointsKeepNoOrder({ options: { commit, ordering } }) {
     if (commit !== 'on-checkpoint' || ordering !== 'row') return [];

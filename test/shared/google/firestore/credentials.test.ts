@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
+import { StoreError } from '../../../../shared/staged/store-error.ts';
+import { withEnvironment } from '../../../support/environment.ts';
+
+/** Left to itself the client ends the process here, with an unhandled rejection: that would fail this file. */
+test('without credentials a call is told so, with what to do, and there is nothing to close', async () => {
+  const environment = { FIRESTORE_EMULATOR_HOST: '', GOOGLE_APPLICATION_CREDENTIALS: 'no-such-key.json' };
+  await withEnvironment(environment, async () => {
+    const database = createStageDatabase({ databaseId: '(default)', projectId: 'p' });
+    const { status } = database.stores('orders');
+    const failure = await status.readPipeline(new AbortController().signal).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreError);
+    expect(failure).toMatchObject({
+      status: 'UNAUTHENTICATED',
+      isTransient: false,
+      message: expect.stringContaining('gcloud auth application-default login') as string,
+    });
+    await expect(database.close()).resolves.toBeUndefined();
+  });
+});
