@@ -112,7 +112,7 @@ test('a field that a pipeline keeps is asked for by a query, or exempted from th
   }
   const expiring = said(/^gcloud firestore fields ttls update (\S+) .* --enable-ttl$/);
   expect(expiring).toEqual(['orphanedAfter', 'expireAt']);
-});
+}, 30_000);
 
 describe('what Firestore bills', () => {
   /** The figures of the row that begins so. */
