@@ -37,8 +37,16 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits `delayMillis`, or rejects with the signal's reason as soon as it aborts. The timer is always cleared. */
-export function sleep(clock: Clock, delayMillis: number, signal: AbortSignal): Promise<void> {
+/**
+ * Waits `delayMillis`, or rejects with the signal's reason as soon as it aborts. The timer is always cleared. Without a
+ * signal nothing cuts it short.
+ */
+export function sleep(clock: Clock, delayMillis: number, signal?: AbortSignal): Promise<void> {
+  if (!signal) {
+    return new Promise((resolve) => {
+      clock.after(delayMillis, resolve);
+    });
+  }
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(abortReason(signal));

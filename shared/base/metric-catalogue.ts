@@ -95,7 +95,10 @@ export const METRICS = {
   stagedEntries: gauge(
     'Entries held against maxStagedEntries, as far as the instance knows: what the coordinator counted last, and what the instance staged since.',
   ),
-  stagedBytes: gauge('Size of the entries counted by stagedEntries, with 256 B for each, as held against maxStagedBytes.', 'By'),
+  stagedBytes: gauge(
+    'Size of the entries counted by stagedEntries, with 256 B for each, as held against maxStagedBytes.',
+    'By',
+  ),
   envelopesStaged: counter('Envelopes that were stored, copies by a redelivery included.'),
   segmentsStaged: counter('Segments that were stored.'),
   stagingLatency: distribution('Time from handing the envelopes of a message over to their being stored.', 'ms'),

@@ -13,11 +13,22 @@ export class Semaphore {
     this.#free = permits;
   }
 
-  /** Waits for a permit and resolves with its release, which must be called exactly once. */
-  acquire(signal: AbortSignal): Promise<() => void> {
-    if (signal.aborted) return Promise.reject(abortReason(signal));
+  /**
+   * Waits for a permit and resolves with its release, which must be called exactly once.
+   *
+   * @param signal ends the wait. Without one it ends with the permit: thousands that wait beside each other had better
+   * share no signal, which compares a new listener with all it has.
+   */
+  acquire(signal?: AbortSignal): Promise<() => void> {
+    if (signal?.aborted) return Promise.reject(abortReason(signal));
     const release = this.tryAcquire();
     if (release) return Promise.resolve(release);
+    if (!signal)
+      return new Promise((resolve) =>
+        this.#waiters.push(() => {
+          resolve(this.#release());
+        }),
+      );
     return new Promise((resolve, reject) => {
       const grant = (): void => {
         signal.removeEventListener('abort', onAbort);

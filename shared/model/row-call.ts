@@ -12,8 +12,8 @@ export interface RowCall {
   readonly request: Buffer;
   /** The whole attempt's time, waiting for a client included. */
   readonly timeoutMillis: number;
-  /** Cancels the RPC itself. Whether it applied is then unknown. */
-  readonly signal: AbortSignal;
+  /** Cancels the RPC itself. Whether it applied is then unknown. Absent: only its own time ends it. */
+  readonly signal?: AbortSignal;
 }
 
 /** What became of the one attempt. */

@@ -45,7 +45,8 @@ const RETRIES = { initialMillis: 25, maxMillis: 2000, jitter: 0.25 };
  * conditional write a second time.
  *
  * What must stay true: a row has at most one request in flight; every submitted envelope gets one result; an effect
- * for which two wait counts once; nothing is sent beyond the horizon of its marker.
+ * for which two wait counts once; nothing is sent beyond the horizon of its marker; what is on the wire is not called
+ * back, because its answer is worth more than its slot.
  */
 export class MarkedWrites {
   readonly #options: MarkedWritesOptions;
@@ -53,8 +54,6 @@ export class MarkedWrites {
   readonly #slots: Semaphore;
   readonly #lanes = new Map<string, RowLane>();
   readonly #invocations = new Invocations();
-  /** What is on the wire is not called back: its answer is worth more than its slot. */
-  readonly #never = new AbortController().signal;
   #inFlight = 0;
 
   constructor(options: MarkedWritesOptions, dependencies: MarkedWritesDependencies) {
@@ -100,7 +99,7 @@ export class MarkedWrites {
   async #write(lane: RowLane, choose: () => readonly Effect[]): Promise<void> {
     let group: readonly Effect[] | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const release = await this.#slots.acquire(this.#never);
+      const release = await this.#slots.acquire();
       let verdict: Verdict;
       try {
         group = this.#sendable(lane, group ?? choose());
@@ -120,7 +119,7 @@ export class MarkedWrites {
             return;
           }
           for (const effect of group) effect.trouble = verdict.trouble;
-          await sleep(this.#with.clock, backoffDelay(RETRIES, attempt, this.#with.random), this.#never);
+          await sleep(this.#with.clock, backoffDelay(RETRIES, attempt, this.#with.random));
           break;
         default:
           this.#settle(lane, group, verdict);
@@ -153,7 +152,6 @@ export class MarkedWrites {
       appProfileId,
       request: joinRequests([first, ...others.map(({ envelope }) => envelope)]),
       timeoutMillis: this.#options.requestTimeoutMillis,
-      signal: this.#never,
     };
     if (others.length > 0) metrics.count('coalescedWrites', group.length);
     const startedAt = clock.now();

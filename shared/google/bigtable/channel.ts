@@ -2,7 +2,6 @@ import {
   type ChannelCredentials,
   Client,
   Metadata,
-  type ServiceError,
   status as grpcStatus,
   type StatusObject,
 } from '@grpc/grpc-js';
@@ -108,38 +107,47 @@ export class ChannelSet {
 
   /**
    * Makes one unary call with an encoded request. The promise always resolves: with the ending, and with the answer's
-   * bytes when its status is OK. `signal` cancels the call, which then ends as CANCELLED unless it was answered first.
+   * bytes when its status is OK. `signal` cancels the call, which then ends as CANCELLED unless it was answered first;
+   * without it only the deadline does.
    */
   unary(
     method: string,
     request: Buffer,
     metadata: Metadata,
     deadline: number,
-    signal: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<UnaryEnding> {
     if (this.#isClosed) return Promise.resolve({ ...NOT_SENT, isSent: false });
-    if (signal.aborted) return Promise.resolve({ ...NOT_STARTED, isSent: false });
+    if (signal?.aborted) return Promise.resolve({ ...NOT_STARTED, isSent: false });
     const channel = this.#pick();
     channel.inFlight += 1;
     return new Promise((resolve) => {
-      const done = (error: ServiceError | null, answer?: Buffer): void => {
-        signal.removeEventListener('abort', cancel);
-        channel.inFlight -= 1;
-        const isHeard = error?.code !== grpcStatus.DEADLINE_EXCEEDED;
-        if (!isHeard) channel.isSuspect = true;
-        this.#retire(channel);
-        if (error) {
-          const { code, details, metadata: trailers } = error;
-          resolve({ status: { code, details, metadata: trailers }, isHeard, isSent: true });
-          return;
-        }
-        resolve({ status: ANSWERED, isHeard: true, isSent: true, ...(answer && { answer }) });
-      };
-      const call = channel.client.makeUnaryRequest(method, asIs, asIs, request, metadata, { deadline }, done);
+      // Without the client's surface, which takes a stack trace for every call and costs a tenth of it.
+      const call = channel.client.getChannel().createCall(method, deadline, null, null, null);
       const cancel = (): void => {
-        call.cancel();
+        call.cancelWithStatus(grpcStatus.CANCELLED, 'Cancelled on client');
       };
-      signal.addEventListener('abort', cancel, { once: true });
+      signal?.addEventListener('abort', cancel, { once: true });
+      let answer: Buffer | undefined;
+      call.start(metadata, {
+        onReceiveMetadata: () => undefined,
+        onReceiveMessage: (message: Buffer) => {
+          answer = message;
+        },
+        onReceiveStatus: (status) => {
+          signal?.removeEventListener('abort', cancel);
+          channel.inFlight -= 1;
+          const isHeard = status.code !== grpcStatus.DEADLINE_EXCEEDED;
+          if (!isHeard) channel.isSuspect = true;
+          this.#retire(channel);
+          const isOk = status.code === grpcStatus.OK;
+          if (isOk && answer) resolve({ status, isHeard, isSent: true, answer });
+          else resolve({ status: isOk ? UNANSWERED : status, isHeard, isSent: true });
+        },
+      });
+      call.startRead();
+      call.sendMessageWithContext({}, request);
+      call.halfClose();
     });
   }
 
@@ -169,7 +177,12 @@ export class ChannelSet {
   }
 }
 
-const ANSWERED: StatusObject = { code: grpcStatus.OK, details: '', metadata: new Metadata() };
+/** The ending of a call that the service called well without an answer. */
+const UNANSWERED: StatusObject = {
+  code: grpcStatus.INTERNAL,
+  details: 'the service ended the call without an answer',
+  metadata: new Metadata(),
+};
 
 /** The ending of a call whose signal was aborted before it was made: nothing was sent. */
 const NOT_STARTED: CallEnding = {

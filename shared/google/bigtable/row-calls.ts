@@ -20,8 +20,10 @@ export function createRowCalls(pool: ClientPool): SendRowCall {
   const metadataOf = cachedMetadata();
   return async (call) => {
     const deadlineAt = Date.now() + call.timeoutMillis;
-    const patience = (): AbortSignal =>
-      AbortSignal.any([call.signal, AbortSignal.timeout(Math.max(0, deadlineAt - Date.now()))]);
+    const patience = (): AbortSignal => {
+      const time = AbortSignal.timeout(Math.max(0, deadlineAt - Date.now()));
+      return call.signal ? AbortSignal.any([call.signal, time]) : time;
+    };
     const path = PATHS[call.method];
     let ending: UnaryEnding;
     try {

@@ -16,6 +16,19 @@ describe('sleep', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('needs no signal', async () => {
+    const clock = new ManualClock();
+    let isAwake = false;
+    const sleeping = sleep(clock, 500).then(() => {
+      isAwake = true;
+    });
+    await clock.advance(499);
+    expect(isAwake).toBe(false);
+    await clock.advance(1);
+    await sleeping;
+    expect(clock.pending).toBe(0);
+  });
+
   test('rejects with the reason as soon as the signal aborts, and leaves no timer', async () => {
     const clock = new ManualClock();
     const controller = new AbortController();

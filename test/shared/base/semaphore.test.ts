@@ -33,6 +33,20 @@ test('a waiter whose signal aborts leaves the queue with the reason, and the one
   (await semaphore.acquire(never))();
 });
 
+test('those without a signal wait in the same queue as those with one', async () => {
+  const semaphore = new Semaphore(1);
+  const order: string[] = [];
+  const release = await semaphore.acquire();
+  const waiting = [semaphore.acquire(), semaphore.acquire(never), semaphore.acquire()].map(async (turn, index) => {
+    const releaseOwn = await turn;
+    order.push(`waiter ${index}`);
+    releaseOwn();
+  });
+  release();
+  await Promise.all(waiting);
+  expect(order).toEqual(['waiter 0', 'waiter 1', 'waiter 2']);
+});
+
 test('a signal that has aborted gets no permit, though one is free', async () => {
   const semaphore = new Semaphore(1);
   const reason = new Error('before');

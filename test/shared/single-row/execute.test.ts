@@ -183,7 +183,7 @@ describe('an end from outside', () => {
     const waiting = executor.execute(T, increment(), options);
     await settled();
     controller.abort(new Error('the client went away'));
-    expect(service.calls[0]?.signal.aborted).toBe(true);
+    expect(service.calls[0]?.signal?.aborted).toBe(true);
     expect(await waiting).toMatchObject({ kind: 'ambiguous', isTimeout: false, status: { code: 'CANCELLED' } });
   });
 

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import type { Metadata, sendUnaryData, ServerUnaryCall, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type LocalBigtable, startBigtableServer } from '../../../../infra/local/bigtable/server.ts';
@@ -29,7 +32,6 @@ function callOf(request: RowRequest, given: Partial<RowCall> = {}): RowCall {
     appProfileId,
     request: encodeRowRequest(table, appProfileId, request),
     timeoutMillis: 5000,
-    signal: new AbortController().signal,
     ...given,
   };
 }
@@ -162,4 +164,22 @@ test('every call is routed by its table and profile', async () => {
     'table_name=projects%2Fp%2Finstances%2Fi%2Ftables%2Ft&app_profile_id=one',
     'table_name=projects%2Fp%2Finstances%2Fi%2Ftables%2Ft&app_profile_id=two',
   ]);
+});
+
+test('a call that ends well without an answer is a failure whose effect is unknown', async () => {
+  const server = createServer();
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => sessions.add(session));
+  server.on('stream', (stream) => {
+    stream.respond({ 'content-type': 'application/grpc', 'grpc-status': '0' }, { endStream: true });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await withPool({ emulatorEndpoint: `127.0.0.1:${port}` }, async (pool) => {
+    const reply = await createRowCalls(pool)(callOf(increment()));
+    expect(reply).toMatchObject({ kind: 'failed', isUnsent: false, status: { code: 'INTERNAL' } });
+  });
+  for (const session of sessions) session.destroy();
+  server.close();
+  await once(server, 'close');
 });
