@@ -20,7 +20,7 @@ export class FakeRowCalls {
   readonly send: SendRowCall = (call) => {
     const { promise, resolve } = Promise.withResolvers<RowReply>();
     this.calls.push({ ...call, answer: resolve });
-    call.signal.addEventListener('abort', () => {
+    call.signal?.addEventListener('abort', () => {
       resolve(failure('CANCELLED', 'Cancelled on client'));
     });
     if (this.reply) resolve(this.reply(call));

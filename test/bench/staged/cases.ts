@@ -1,5 +1,7 @@
 import type { BenchCase } from '../support/case.ts';
 import { distinctRowsCase } from './distinct-rows/case.ts';
+import { hotRowCase } from './hot-row/case.ts';
+import { stagingCase } from './staging/case.ts';
 
 /** Everything that `npm run bench -- staged` measures, in this order. */
-export const STAGED_CASES: readonly BenchCase[] = [distinctRowsCase];
+export const STAGED_CASES: readonly BenchCase[] = [stagingCase, distinctRowsCase, hotRowCase];

@@ -1,0 +1,18 @@
+import { startEmbeddedInChild } from '../../../infra/local/embedded.ts';
+import { ensureTables } from '../../../infra/local/table-resources.ts';
+import { FAMILY, MARKERS, SUMS, TABLE } from './envelopes.ts';
+
+export interface EmbeddedServer extends AsyncDisposable {
+  readonly address: string;
+}
+
+/** One embedded server in a process of its own, empty; a Bigtable has the table of the staged cases. */
+export async function startServer(service: 'bigtable' | 'firestore'): Promise<EmbeddedServer> {
+  const embedded = await startEmbeddedInChild({ services: [service] });
+  const address = embedded.addresses[service] ?? '';
+  if (service === 'bigtable') await makeTable(address);
+  return { address, [Symbol.asyncDispose]: () => embedded.close() };
+}
+
+export const makeTable = (address: string): Promise<void> =>
+  ensureTables(address, [{ name: TABLE, families: { [FAMILY]: {}, [MARKERS]: {}, [SUMS]: { aggregate: 'sum' } } }]);

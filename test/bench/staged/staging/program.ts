@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../../../shared/base/clock.ts';
+import { systemRandom } from '../../../../shared/base/ids.ts';
+import { createLogger } from '../../../../shared/base/logging.ts';
+import { createMetrics } from '../../../../shared/base/metrics.ts';
+import { openFirestore } from '../../../../shared/google/firestore/client.ts';
+import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
+import type { Envelope } from '../../../../shared/staged/envelope.ts';
+import { Stager } from '../../../../shared/staged/stager.ts';
+import { inRanges } from '../../bulk/data-plane/layers.ts';
+import { endWith, programArgument } from '../../support/program.ts';
+import { kibEnvelopes, PIPELINE } from '../envelopes.ts';
+import type { StagingArgument, StagingResult, Way } from './ways.ts';
+
+/** Stores envelopes in one of the ways: a warm-up, then the measured part. */
+const { way, address, warmUpEnvelopes, envelopes } = programArgument() as StagingArgument;
+process.env.FIRESTORE_EMULATOR_HOST = address;
+const DATABASE = { databaseId: '(default)', projectId: 'bench' };
+
+/** Messages that an instance of a function takes at once, unless told otherwise (Cloud Run). */
+const CONCURRENCY = 80;
+/** The most that it can be told. */
+const MAX_CONCURRENCY = 1000;
+/** Creations in flight: more bring nothing. */
+const DOCUMENTS_IN_FLIGHT = 32;
+
+const all = kibEnvelopes(warmUpEnvelopes + envelopes);
+const store = await open(way);
+await store(0, warmUpEnvelopes);
+
+const cpuBefore = process.cpuUsage();
+const startedAt = performance.now();
+await store(warmUpEnvelopes, all.length);
+const millis = performance.now() - startedAt;
+const { user, system } = process.cpuUsage(cpuBefore);
+endWith({
+  envelopesPerSecond: (envelopes * 1000) / millis,
+  cpuMicrosPerEnvelope: (user + system) / envelopes,
+} satisfies StagingResult);
+
+type Store = (from: number, to: number) => Promise<void>;
+
+async function open(wanted: Way): Promise<Store> {
+  switch (wanted) {
+    case 'messages of 100':
+      return stageMessages(100, CONCURRENCY);
+    case 'messages of one':
+      return stageMessages(1, MAX_CONCURRENCY);
+    case 'a document each':
+      return createDocuments();
+  }
+}
+
+/** The stager over Firestore as the wiring of `stagedSink` makes it, used by concurrent invocations. */
+function stageMessages(envelopesPerMessage: number, concurrency: number): Store {
+  const stager = new Stager({
+    store: createStageDatabase(DATABASE).stores(PIPELINE).staging,
+    clock: systemClock,
+    random: systemRandom,
+    metrics: createMetrics(),
+    logger: createLogger({}),
+    newSegmentId: randomUUID,
+  });
+  const stage = (from: number, to: number): Promise<void> =>
+    stager.stage(all.slice(from, to), new AbortController().signal);
+  return (from, to) => inRanges(from, to, envelopesPerMessage, concurrency, stage);
+}
+
+/** What a function does that stores each of its records by itself: the same fields, random ids. */
+async function createDocuments(): Promise<Store> {
+  const { db } = await openFirestore(DATABASE);
+  const documents = db.collection('pipelines').doc(PIPELINE).collection('envelopes');
+  const create = async (index: number): Promise<void> => {
+    const { request } = all[index] as Envelope;
+    const detail = { envelopes: 1, bytes: request.length, parts: 0, stagedAt: Date.now() };
+    await documents.doc(randomUUID()).create({ state: 'staged', detail, payload: request });
+  };
+  return (from, to) => inRanges(from, to, 1, DOCUMENTS_IN_FLIGHT, create);
+}
