@@ -1,7 +1,17 @@
 import type { BenchCase } from '../support/case.ts';
+import { billedCase } from './billed/case.ts';
+import { committersCase } from './committers/case.ts';
 import { distinctRowsCase } from './distinct-rows/case.ts';
 import { hotRowCase } from './hot-row/case.ts';
 import { stagingCase } from './staging/case.ts';
+import { visibilityCase } from './visibility/case.ts';
 
 /** Everything that `npm run bench -- staged` measures, in this order. */
-export const STAGED_CASES: readonly BenchCase[] = [stagingCase, distinctRowsCase, hotRowCase];
+export const STAGED_CASES: readonly BenchCase[] = [
+  stagingCase,
+  distinctRowsCase,
+  committersCase,
+  hotRowCase,
+  visibilityCase,
+  billedCase,
+];

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { startBigtableServer } from '../../../../infra/local/bigtable/server.ts';
+import { startFirestoreServer } from '../../../../infra/local/firestore/server.ts';
+import { systemClock } from '../../../../shared/base/clock.ts';
+import { systemRandom } from '../../../../shared/base/ids.ts';
+import { createLogger } from '../../../../shared/base/logging.ts';
+import { failPolicy } from '../../../../shared/failure/policy.ts';
+import { openTargetAdmin } from '../../../../shared/google/bigtable/target-admin.ts';
+import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
+import { type Committer, commitSegments } from '../../../../shared/staged/commit-segments.ts';
+import type { CommitWork } from '../../../../shared/staged/ports.ts';
+import { Stager } from '../../../../shared/staged/stager.ts';
+import { TargetCheck } from '../../../../shared/staged/target-check.ts';
+import { createTicks } from '../../../../shared/staged/tick.ts';
+import { endWith, programArgument } from '../../support/program.ts';
+import { makeTable } from '../embedded.ts';
+import { kibEnvelopes, PIPELINE } from '../envelopes.ts';
+import { openWrites } from '../marked-writes.ts';
+import type { BilledArgument, BilledResult } from './case.ts';
+
+/** One checkpoint from its first envelope to its end, and then ticks with nothing to do; the server counts. */
+const { envelopes } = programArgument() as BilledArgument;
+const IDLE_TICKS = 10;
+const INTERVAL_MILLIS = 1000;
+
+const firestore = await startFirestoreServer();
+process.env.FIRESTORE_EMULATOR_HOST = firestore.address;
+const bigtable = await startBigtableServer();
+await makeTable(bigtable.address);
+const opened = openWrites(bigtable.address);
+const { writes, metrics } = opened;
+const logger = createLogger({});
+const dependencies = { clock: systemClock, random: systemRandom, metrics, logger };
+const database = createStageDatabase({ databaseId: '(default)', projectId: 'bench' });
+const { staging, coordinator, committing } = database.stores(PIPELINE);
+const forEver = new AbortController().signal;
+
+const stager = new Stager({ ...dependencies, store: staging, newSegmentId: randomUUID });
+await stager.stage(kibEnvelopes(envelopes), forEver);
+
+const sent: CommitWork[] = [];
+const topic = {
+  publish: (work: readonly CommitWork[]): Promise<void> => {
+    sent.push(...work);
+    return Promise.resolve();
+  },
+};
+const staged = {
+  checkpointIntervalMillis: INTERVAL_MILLIS,
+  maxStagedEntries: envelopes,
+  maxStagedBytes: envelopes * 2048,
+};
+const ticks = createTicks(PIPELINE, staged, { ...dependencies, store: coordinator, topic, owner: randomUUID() });
+await ticks.tick(forEver);
+
+const admin = openTargetAdmin({ emulatorEndpoint: bigtable.address });
+const committer: Committer = {
+  ...dependencies,
+  writes,
+  targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, clock: systemClock, logger }),
+  store: committing,
+  onRejected: failPolicy(),
+  newHolder: randomUUID,
+};
+for (const work of sent) await commitSegments(work, committer, forEver);
+await ticks.tick(forEver);
+const whole = total();
+const { recordsApplied = 0, segmentsStaged = 0, segmentsCommitted = 0 } = metrics.snapshot().counters;
+if (recordsApplied !== envelopes || segmentsCommitted !== segmentsStaged) {
+  throw new Error(`${recordsApplied} of ${envelopes} envelopes were applied`);
+}
+
+for (let tick = 0; tick < IDLE_TICKS; tick += 1) await ticks.tick(forEver);
+const idle = total() - whole;
+opened.close();
+endWith({
+  operations: whole,
+  segments: segmentsStaged,
+  operationsPerIdleTick: idle / IDLE_TICKS,
+} satisfies BilledResult);
+
+function total(): number {
+  const { reads, writes: written, deletes } = firestore.billed();
+  return reads + written + deletes;
+}
