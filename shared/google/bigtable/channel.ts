@@ -1,10 +1,4 @@
-import {
-  type ChannelCredentials,
-  Client,
-  Metadata,
-  status as grpcStatus,
-  type StatusObject,
-} from '@grpc/grpc-js';
+import { type ChannelCredentials, Client, Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
 import { toError } from '../../base/errors.ts';
 
 /** How one streamed call ended: its status, and whether the service said anything at all before. */
