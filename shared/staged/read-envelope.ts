@@ -100,8 +100,7 @@ function parse(request: Buffer): Omit<Envelope, 'request' | 'source'> {
   if (dataFamilies.has(marker.family)) {
     throw new StoredBytesError('an envelope must not hold a mutation of its marker family');
   }
-  const predicate = encodeMarkerPredicate(marker.family, [marker.identity]);
-  if (!predicate.equals(request.subarray(predicateStart, mutationsStart))) {
+  if (!asksFor(marker, request.subarray(predicateStart, mutationsStart))) {
     throw new StoredBytesError(
       'the predicate of an envelope must ask for the marker that it writes, and for nothing else',
     );
@@ -144,6 +143,25 @@ function parseMarker(field: Buffer): { family: string; identity: string; timesta
 }
 
 const MARKER_BYTE = 0x31;
+
+/** Digits of an identity: the last bytes of the predicate for it. */
+const IDENTITY_BYTES = 32;
+
+/** Predicates are equal but for their family and identity, and a segment is of few families: the last one's is kept. */
+let known: { readonly family: string; readonly bytes: Buffer } | undefined;
+
+/** Whether a predicate asks for this marker and for nothing else. */
+function asksFor({ family, identity }: { family: string; identity: string }, predicate: Buffer): boolean {
+  if (known?.family !== family) {
+    known = { family, bytes: encodeMarkerPredicate(family, [identity]).subarray(0, -IDENTITY_BYTES) };
+  }
+  const { bytes } = known;
+  return (
+    predicate.length === bytes.length + IDENTITY_BYTES &&
+    predicate.compare(bytes, 0, bytes.length, 0, bytes.length) === 0 &&
+    predicate.toString('latin1', bytes.length) === identity
+  );
+}
 
 /** Length-delimited fields that must come in one order. */
 class Fields {
