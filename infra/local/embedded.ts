@@ -12,6 +12,8 @@ export interface EmbeddedOptions {
   readonly timeScale?: number | undefined;
   /** Most pushes in flight of one subscription. */
   readonly pushConcurrency?: number | undefined;
+  /** Ceiling of single-row transactions on one row of the embedded Bigtable. Default: none. */
+  readonly rowTransactionsPerSecond?: number | undefined;
 }
 
 export interface EmbeddedServers {
@@ -25,8 +27,10 @@ export interface EmbeddedServers {
 
 /** Starts them in this process: their faults and counters are at hand, their work shares this event loop. */
 export async function startEmbeddedHere(options: EmbeddedOptions): Promise<EmbeddedServers> {
-  const { services, timeScale, pushConcurrency } = options;
-  const bigtable = services.includes('bigtable') ? await startBigtableServer() : undefined;
+  const { services, timeScale, pushConcurrency, rowTransactionsPerSecond } = options;
+  const bigtable = services.includes('bigtable')
+    ? await startBigtableServer(rowTransactionsPerSecond === undefined ? {} : { rowTransactionsPerSecond })
+    : undefined;
   const pubsub = services.includes('pubsub')
     ? await startPubSubServer({
         ...(timeScale !== undefined && { timeScale }),

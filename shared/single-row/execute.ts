@@ -63,13 +63,23 @@ export function createRowExecutor(
         metrics.count('requestsFailed');
         return refusedUnsent(error);
       }
-      const release = await enter(signal, wait);
+      const release = (signal.aborted ? undefined : room.tryAcquire()) ?? (await enter(signal, wait));
       if (typeof release !== 'function') return release;
       try {
         if (isClosed()) return CLOSED;
         if (group?.isOver) return WITHHELD;
         const startedAt = clock.now();
-        const reply = await attempt(table, sent, signal);
+        const encoded = encodeRowRequest(table, options.appProfileId, sent);
+        inFlight += 1;
+        const reply = await send({
+          method: METHODS[sent.kind],
+          table,
+          appProfileId: options.appProfileId,
+          request: encoded,
+          timeoutMillis: options.requestTimeoutMillis,
+          signals: [signal, closing.signal],
+        });
+        inFlight -= 1;
         if (isClosed()) return CLOSED;
         const outcome = judge(reply, { asked: request, sent, table, isGuarded: marker !== undefined }, signal);
         if (group && (outcome.kind === 'ambiguous' || outcome.kind === 'fatal')) group.isOver = true;
@@ -85,32 +95,14 @@ export function createRowExecutor(
     },
   };
 
-  /** A permit, or why there is none. */
+  /** A permit once one is free, or why there is none. */
   async function enter(signal: AbortSignal, wait: boolean): Promise<(() => void) | RowOutcome> {
     if (signal.aborted) return outOfTime(signal);
-    const free = room.tryAcquire();
-    if (free) return free;
     if (!wait) return { kind: 'busy' };
     try {
       return await room.acquire(signal);
     } catch {
       return outOfTime(signal);
-    }
-  }
-
-  async function attempt(table: TableName, request: RowRequest, signal: AbortSignal): Promise<RowReply> {
-    inFlight += 1;
-    try {
-      return await send({
-        method: METHODS[request.kind],
-        table,
-        appProfileId: options.appProfileId,
-        request: encodeRowRequest(table, options.appProfileId, request),
-        timeoutMillis: options.requestTimeoutMillis,
-        signals: [signal, closing.signal],
-      });
-    } finally {
-      inFlight -= 1;
     }
   }
 

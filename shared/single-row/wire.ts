@@ -1,4 +1,5 @@
 import { toWireMutation } from '../mapping/entry-wire.ts';
+import { encodeWith } from '../mapping/wire-writer.ts';
 import type { ReadModifyWriteRule } from '../model/conditional.ts';
 import type { ChangedCell, RowAnswer } from '../model/row-answer.ts';
 import type { RowCall } from '../model/row-call.ts';
@@ -27,10 +28,10 @@ export const METHODS: Readonly<Record<RowRequest['kind'], RowCall['method']>> = 
 /** The request's bytes for this table. An empty profile is the instance's default one. */
 export function encodeRowRequest(table: TableName, appProfileId: string, request: RowRequest): Buffer {
   const address = { tableName: tablePath(table), authorizedViewName: '', appProfileId };
-  return bytesOf(
+  return encodeWith((writer) =>
     request.kind === 'conditional'
-      ? CheckAndMutateRowRequest.encode({ ...address, ...toWireConditional(request.request) })
-      : ReadModifyWriteRowRequest.encode({ ...address, ...toWireReadModifyWrite(request.request) }),
+      ? CheckAndMutateRowRequest.encode({ ...address, ...toWireConditional(request.request) }, writer)
+      : ReadModifyWriteRowRequest.encode({ ...address, ...toWireReadModifyWrite(request.request) }, writer),
   );
 }
 
@@ -76,9 +77,3 @@ export const cellsOf = (row: Row | undefined): ChangedCell[] =>
   (row?.families ?? []).flatMap(({ name, columns }) =>
     columns.flatMap(({ qualifier, cells }) => cells.map((cell) => ({ family: name, qualifier, ...cell }))),
   );
-
-/** The bytes as they are: the writer made them for this message alone. */
-function bytesOf(writer: { finish(): Uint8Array }): Buffer {
-  const bytes = writer.finish();
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}

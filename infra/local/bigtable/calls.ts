@@ -64,11 +64,13 @@ async function afterServing({ clock }: CallContext, effect: EffectOf<RpcMethod>,
 export function unary<Method extends RpcMethod, Response>(
   context: CallContext,
   method: Method,
-  serve: Serve<Method, Response>,
+  serve: Serve<Method, Response | Promise<Response>>,
 ): handleUnaryCall<RequestOf<Method>, Response> {
   return (call, answer) => {
     const ended = endOf(call, context.closing);
-    runCall(context, method, call.request, ended.signal, (effect) => serve(call.request, effect)).then(
+    runCall<Method, Response>(context, method, call.request, ended.signal, (effect) =>
+      serve(call.request, effect),
+    ).then(
       (response) => {
         ended.release();
         answer(null, response);

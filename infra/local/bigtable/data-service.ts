@@ -8,6 +8,7 @@ import type { Database } from './database.ts';
 import { mutateRows } from './mutate-rows.ts';
 import { announcesRateLimit } from './rate-limit.ts';
 import { readModifyWriteRow } from './read-modify-write.ts';
+import type { RowPace } from './row-pace.ts';
 import { readRows } from './read-rows.ts';
 import { requireProfile } from './profiles.ts';
 import { sampleRowKeys } from './sample-row-keys.ts';
@@ -19,7 +20,8 @@ export type DataService = Pick<
   'readRows' | 'sampleRowKeys' | 'mutateRow' | 'mutateRows' | 'checkAndMutateRow' | 'readModifyWriteRow' | 'pingAndWarm'
 >;
 
-export function dataService(database: Database, context: CallContext): DataService {
+/** @param pace absent: a row takes single-row transactions as fast as they come. */
+export function dataService(database: Database, context: CallContext, pace?: RowPace): DataService {
   return {
     readRows: streaming(context, 'ReadRows', (request, effect, stream) => readRows(database, request, effect, stream)),
     sampleRowKeys: streaming<'SampleRowKeys', SampleRowKeysResponse>(
@@ -38,12 +40,14 @@ export function dataService(database: Database, context: CallContext): DataServi
       for (const message of messages) await stream.send(message);
       if (end) throw refusal(end);
     }),
-    checkAndMutateRow: unary(context, 'CheckAndMutateRow', (request) => ({
-      predicateMatched: checkAndMutateRow(database, request),
-    })),
-    readModifyWriteRow: unary(context, 'ReadModifyWriteRow', (request) => ({
-      row: readModifyWriteRow(database, request),
-    })),
+    checkAndMutateRow: unary(context, 'CheckAndMutateRow', async (request) => {
+      await pace?.turn(request.tableName, request.rowKey, context.closing);
+      return { predicateMatched: checkAndMutateRow(database, request) };
+    }),
+    readModifyWriteRow: unary(context, 'ReadModifyWriteRow', async (request) => {
+      await pace?.turn(request.tableName, request.rowKey, context.closing);
+      return { row: readModifyWriteRow(database, request) };
+    }),
     pingAndWarm: unary(context, 'PingAndWarm', ({ appProfileId }) => {
       requireProfile(database.profiles, appProfileId);
       return {};

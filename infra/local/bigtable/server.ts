@@ -12,6 +12,7 @@ import type { Database } from './database.ts';
 import { Faults } from './faults.ts';
 import { SERVICE_LIMITS, type Limits } from './limits.ts';
 import type { Profiles } from './profiles.ts';
+import { RowPace } from './row-pace.ts';
 import type { RpcMethod } from './rpc-methods.ts';
 import { BulkBigtableService } from './serializers.ts';
 import { TableStore } from './table-store.ts';
@@ -29,6 +30,11 @@ export interface LocalBigtableOptions {
   readonly profiles?: Profiles;
   /** Lower than the service's where a test wants to reach a limit cheaply. */
   readonly limits?: Partial<Limits>;
+  /**
+   * Single-row transactions that one row takes a second, one after the other; on the service 1,600 to 2,200 were
+   * measured. Default: no ceiling.
+   */
+  readonly rowTransactionsPerSecond?: number;
 }
 
 /** A table in a few words, for tests and status lines. */
@@ -80,9 +86,12 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
     defect: (method, error) =>
       options.log?.log('ERROR', `local Bigtable: ${method} failed`, { error: describeError(error) }),
   };
+  const { rowTransactionsPerSecond } = options;
+  const pace =
+    rowTransactionsPerSecond === undefined ? undefined : new RowPace(database.clock, rowTransactionsPerSecond);
   const endpoint = await serveGrpc(
     [
-      { definition: BulkBigtableService, implementation: { ...dataService(database, context) } },
+      { definition: BulkBigtableService, implementation: { ...dataService(database, context, pace) } },
       { definition: BigtableTableAdminService, implementation: { ...adminService(database, context) } },
       {
         definition: BigtableInstanceAdminService,

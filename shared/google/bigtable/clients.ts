@@ -37,6 +37,7 @@ export class ClientPool {
   /** Insertion order is recency: every use takes the client out and puts it back at the end. */
   readonly #held = new Map<string, Held>();
   readonly #waiting: Waiter[] = [];
+  #opened: Access | undefined;
   #isClosed = false;
 
   constructor(options: ClientPoolOptions, clock: Clock, metrics: Metrics) {
@@ -56,8 +57,12 @@ export class ClientPool {
     patience: AbortSignal | (() => AbortSignal),
     use: (channels: ChannelSet) => Promise<Result>,
   ): Promise<Result> {
-    const access = await this.#access();
-    const held = await this.#admit(`${table.project}/${table.instance}`, access, patience);
+    // Nothing is awaited that is there already: nearly every call finds its client open and free.
+    const access = (this.#opened ??= await this.#access());
+    const key = `${table.project}/${table.instance}`;
+    const isOver = this.#isClosed || (patience instanceof AbortSignal && patience.aborted);
+    const isFree = !isOver && this.#waiting.length === 0;
+    const held = (isFree ? this.#take(key, access) : undefined) ?? (await this.#admit(key, access, patience));
     try {
       return await use(held.channels);
     } finally {

@@ -1,4 +1,4 @@
-import { startEmbeddedInChild } from '../../../infra/local/embedded.ts';
+import { type EmbeddedOptions, startEmbeddedInChild } from '../../../infra/local/embedded.ts';
 import { ensureTables } from '../../../infra/local/table-resources.ts';
 import { FAMILY, MARKERS, SUMS, TABLE } from './envelopes.ts';
 
@@ -7,8 +7,11 @@ export interface EmbeddedServer extends AsyncDisposable {
 }
 
 /** One embedded server in a process of its own, empty; a Bigtable has the table of the staged cases. */
-export async function startServer(service: 'bigtable' | 'firestore'): Promise<EmbeddedServer> {
-  const embedded = await startEmbeddedInChild({ services: [service] });
+export async function startServer(
+  service: 'bigtable' | 'firestore',
+  { rowTransactionsPerSecond }: Pick<EmbeddedOptions, 'rowTransactionsPerSecond'> = {},
+): Promise<EmbeddedServer> {
+  const embedded = await startEmbeddedInChild({ services: [service], rowTransactionsPerSecond });
   const address = embedded.addresses[service] ?? '';
   if (service === 'bigtable') await makeTable(address);
   return { address, [Symbol.asyncDispose]: () => embedded.close() };
