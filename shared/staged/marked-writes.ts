@@ -11,6 +11,7 @@ import { type Effect, Invocations } from './effect.ts';
 import type { Envelope } from './envelope.ts';
 import { judge, type Verdict } from './judge.ts';
 import { isBeyondHorizon } from './marker-lifetime.ts';
+import { Queue } from './queue.ts';
 import { RowLane } from './row-lane.ts';
 import { Turns } from './turns.ts';
 import { outOfTime, type WriteResult } from './write-result.ts';
@@ -52,9 +53,13 @@ export class MarkedWrites {
   readonly #with: MarkedWritesDependencies;
   readonly #turns: Turns;
   readonly #lanes = new Map<string, RowLane>();
+  /** Rows that have not begun, in the order they came. */
+  readonly #line = new Queue<RowLane>();
   readonly #invocations = new Invocations();
   /** What is on the wire is not called back: its answer is worth more than its slot. */
   readonly #never = new AbortController().signal;
+  /** Rows that have a request out or are about to; those that rest between attempts are not counted. */
+  #atWork = 0;
   #inFlight = 0;
 
   constructor(options: MarkedWritesOptions, dependencies: MarkedWritesDependencies) {
@@ -76,18 +81,39 @@ export class MarkedWrites {
     const isNew = lane === undefined;
     if (!lane) this.#lanes.set(key, (lane = new RowLane(key)));
     const result = this.#invocations.wait(lane.join(envelope), signal);
-    if (isNew) this.#start(lane);
+    if (isNew) {
+      this.#line.push(lane);
+      this.#pump();
+    }
     return result;
+  }
+
+  /**
+   * Starts rows as long as there are places for them. Those behind are only remembered: thousands of functions that
+   * wait would cost the collector more than their requests cost.
+   */
+  #pump(): void {
+    while (this.#atWork < this.#options.maxInFlightRequests) {
+      const lane = this.#line.shift();
+      if (!lane) return;
+      this.#start(lane);
+    }
   }
 
   /** Nobody waits for this promise, so nothing may reject: every path settles what waits. */
   #start(lane: RowLane): void {
-    this.#writeLane(lane).catch((error: unknown) => {
-      this.#with.logger.log('ERROR', 'conditional writes failed', { error: describeError(error) });
-      const message = `a conditional write failed: ${toError(error).message}`;
-      this.#settle(lane, lane.undecided(), { kind: 'unfinished', reason: 'unexpected', message });
-      this.#lanes.delete(lane.key);
-    });
+    this.#atWork += 1;
+    this.#writeLane(lane)
+      .catch((error: unknown) => {
+        this.#with.logger.log('ERROR', 'conditional writes failed', { error: describeError(error) });
+        const message = `a conditional write failed: ${toError(error).message}`;
+        this.#settle(lane, lane.undecided(), { kind: 'unfinished', reason: 'unexpected', message });
+        this.#lanes.delete(lane.key);
+      })
+      .finally(() => {
+        this.#atWork -= 1;
+        this.#pump();
+      });
   }
 
   /** Writes what waits for a row, one request after the other, until nothing does. */
@@ -120,13 +146,22 @@ export class MarkedWrites {
             return;
           }
           for (const effect of group) effect.trouble = verdict.trouble;
-          await sleep(this.#with.clock, backoffDelay(RETRIES, attempt, this.#with.random), this.#never);
+          await this.#rest(attempt);
           break;
         default:
           this.#settle(lane, group, verdict);
           return;
       }
     }
+  }
+
+  /** A row that waits for better weather holds up no other. */
+  async #rest(attempt: number): Promise<void> {
+    const { clock, random } = this.#with;
+    this.#atWork -= 1;
+    this.#pump();
+    await sleep(clock, backoffDelay(RETRIES, attempt, random), this.#never);
+    this.#atWork += 1;
   }
 
   /** Those of a group that are still wanted and may still be sent. */

@@ -1,3 +1,5 @@
+import { Queue } from './queue.ts';
+
 /**
  * Places on the wire, first come first served. Whoever waits stays in line, without a signal: a place is held no longer
  * than one attempt, thousands of rows may be in line at once, and an event target looks through all of its listeners
@@ -5,9 +7,7 @@
  */
 export class Turns {
   #free: number;
-  #line: (() => void)[] = [];
-  /** How many of the line had their turn. */
-  #served = 0;
+  readonly #line = new Queue<() => void>();
 
   /** @param places at least 1. */
   constructor(places: number) {
@@ -27,16 +27,8 @@ export class Turns {
 
   /** The place goes to whoever waited longest. */
   giveBack(): void {
-    const next = this.#line[this.#served];
-    if (!next) {
-      this.#free += 1;
-      return;
-    }
-    this.#served += 1;
-    if (this.#served * 2 > this.#line.length) {
-      this.#line = this.#line.slice(this.#served);
-      this.#served = 0;
-    }
-    next();
+    const next = this.#line.shift();
+    if (next) next();
+    else this.#free += 1;
   }
 }
