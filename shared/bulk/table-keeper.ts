@@ -107,8 +107,7 @@ export class TableKeeper {
   sleepUntil(millis: number): Promise<void> {
     const { clock } = this.#with;
     return new Promise((resolve) => {
-      // A timer may fire a fraction early: what still stands then would cost an attempt and teach nothing.
-      clock.after(Math.max(0, Math.ceil(millis - clock.now()) + 1), resolve);
+      clock.after(Math.max(0, millis - clock.now()), resolve);
     });
   }
 
