@@ -1,5 +1,5 @@
 import { backoffDelay } from '../base/backoff.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import { DeadlineError, toError } from '../base/errors.ts';
 import type { Random } from '../base/ids.ts';
 import type { Logger } from '../base/logging.ts';
@@ -104,11 +104,13 @@ export class TableKeeper {
     return clock.now() + backoffDelay(schedule, attempt, random);
   }
 
-  sleepUntil(millis: number): Promise<void> {
+  /**
+   * Resolves when the clock reads `millis` or later. A timer may fire a fraction of a millisecond before: what was
+   * learned would still stand, and a write would spend an attempt on it without a call.
+   */
+  async sleepUntil(millis: number): Promise<void> {
     const { clock } = this.#with;
-    return new Promise((resolve) => {
-      clock.after(Math.max(0, millis - clock.now()), resolve);
-    });
+    for (let left = millis - clock.now(); left > 0; left = millis - clock.now()) await sleep(clock, Math.max(1, left));
   }
 
   /**

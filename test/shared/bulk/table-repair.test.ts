@@ -33,15 +33,28 @@ const entryOf = (row: string, family: string): RowEntry => ({
   ],
 });
 
+/** Fires as Node does at its worst: a timer of n ms may be run when the wall clock has moved by less. */
+class EarlyClock extends ManualClock {
+  override after(delayMillis: number, callback: () => void): () => void {
+    return super.after(delayMillis > 1 ? delayMillis - 0.5 : delayMillis, callback);
+  }
+}
+
 interface Setting {
+  readonly clock?: ManualClock;
   readonly calls?: Readonly<Record<string, FakeTableCalls>>;
   readonly declared?: Readonly<Record<string, FamilyType>>;
   readonly maxAttempts?: number;
   readonly maxConcurrentBatches?: number;
 }
 
-function setUp({ calls = {}, declared = { f: 'raw' }, maxAttempts = 10, maxConcurrentBatches = 1 }: Setting = {}) {
-  const clock = new ManualClock(0);
+function setUp({
+  clock = new ManualClock(0),
+  calls = {},
+  declared = { f: 'raw' },
+  maxAttempts = 10,
+  maxConcurrentBatches = 1,
+}: Setting = {}) {
   const bigtable = new ScriptedMutateRows();
   const metrics = createMetrics();
   const lines: string[] = [];
@@ -335,6 +348,25 @@ describe('a missing family', () => {
     expect(bigtable.requests).toHaveLength(5);
     expect(JSON.stringify(outcomes.a)).toContain('still after 3 attempts (recoveryMaxAttempts)');
     expect(JSON.stringify(outcomes.a)).toContain('a family that tableCreateOptions does not declare');
+  });
+
+  test('every attempt that a table refuses to be ensured costs is a call, also where timers fire early', async () => {
+    const calls = new FakeTableCalls();
+    calls.failWith(TABLE, 'PERMISSION_DENIED');
+    const clock = new EarlyClock(0);
+    const { submit, outcomes, last, bigtable } = setUp({ clock, calls: { t: calls }, maxAttempts: 3 });
+    const write = submit('a');
+    await clock.advance(0);
+    all(last(), NO_TABLE);
+    await clock.advance(501);
+    await clock.advance(1001);
+    expect(calls.log).toEqual(['create', 'create', 'create']);
+    expect(bigtable.requests).toHaveLength(2);
+    all(last(), NO_TABLE);
+    await write;
+    expect(JSON.stringify(outcomes.a)).toContain('could not be ensured within 3 attempts');
+    await clock.advance(0);
+    expect(clock.pending).toBe(0);
   });
 
   test('an invalid entry that comes to light only then is rejected, alone', async () => {
