@@ -45,11 +45,12 @@ export class CoalescedSize {
 export const rowOf = ({ request, predicateStart }: Envelope): string => request.toString('latin1', 0, predicateStart);
 
 /**
- * The request for envelopes of one row and one marker family, in the order given. A single envelope is its own request,
- * byte for byte; of several the mutations are copied as they stand.
+ * The request for envelopes of one row and one marker family, in the order given; at least one. A single envelope is
+ * its own request, byte for byte; of several the mutations are copied as they stand.
  */
-export function joinRequests(envelopes: readonly [Envelope, ...Envelope[]]): Buffer {
+export function joinRequests(envelopes: readonly Envelope[]): Buffer {
   const [first] = envelopes;
+  if (!first) throw new TypeError('no envelope to make a request of');
   if (envelopes.length === 1) return first.request;
   const identities = envelopes.map(({ identity }) => identity);
   return Buffer.concat([

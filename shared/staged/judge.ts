@@ -79,6 +79,8 @@ const unfinished = (table: TableName, status: Status, reason: Unfinished['reason
 });
 
 function predicateMatched(answer: Buffer): boolean | undefined {
+  // A message without fields, which nearly every answer is: nothing matched.
+  if (answer.length === 0) return false;
   try {
     return CheckAndMutateRowResponse.decode(answer).predicateMatched;
   } catch {

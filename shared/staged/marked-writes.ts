@@ -4,10 +4,11 @@ import { toError } from '../base/errors.ts';
 import type { Random } from '../base/ids.ts';
 import { describeError, type Logger } from '../base/logging.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { onAbort } from '../base/on-abort.ts';
 import type { RowCall, SendRowCall } from '../model/row-call.ts';
 import { formatTableName } from '../model/table-name.ts';
+import { Batch, type Effect } from './batch.ts';
 import { joinRequests, partsOf, rowOf } from './coalesce.ts';
-import { type Effect, Invocations } from './effect.ts';
 import type { Envelope } from './envelope.ts';
 import { judge, type Verdict } from './judge.ts';
 import { isBeyondHorizon } from './marker-lifetime.ts';
@@ -55,7 +56,6 @@ export class MarkedWrites {
   readonly #lanes = new Map<string, RowLane>();
   /** Rows that have not begun, in the order they came. */
   readonly #line = new Queue<RowLane>();
-  readonly #invocations = new Invocations();
   /** What is on the wire is not called back: its answer is worth more than its slot. */
   readonly #never = new AbortController().signal;
   /** Rows that have a request out or are about to; those that rest between attempts are not counted. */
@@ -70,22 +70,35 @@ export class MarkedWrites {
   }
 
   /**
-   * Resolves with what became of the envelope, never rejects. Once `signal` aborts the result is `unfinished` at once;
-   * what is on the wire by then may still be applied, which its marker will tell the next attempt.
+   * Resolves with what became of each envelope, in the order given; never rejects. Once `signal` aborts, what is not
+   * decided is `unfinished` at once; what is on the wire by then may still be applied, which its marker will tell the
+   * next attempt.
    */
-  submit(envelope: Envelope, signal: AbortSignal): Promise<WriteResult> {
-    if (signal.aborted) return Promise.resolve(outOfTime(abortReason(signal), undefined));
-    if (this.#options.perDestinationMetrics) this.#countFor('destination.recordsSend', envelope);
-    const key = rowOf(envelope);
-    let lane = this.#lanes.get(key);
-    const isNew = lane === undefined;
-    if (!lane) this.#lanes.set(key, (lane = new RowLane(key)));
-    const result = this.#invocations.wait(lane.join(envelope), signal);
-    if (isNew) {
-      this.#line.push(lane);
-      this.#pump();
+  async submit(envelopes: readonly Envelope[], signal: AbortSignal): Promise<readonly WriteResult[]> {
+    if (signal.aborted) return envelopes.map(() => outOfTime(abortReason(signal), undefined));
+    if (envelopes.length === 0) return [];
+    const batch = new Batch();
+    for (const envelope of envelopes) {
+      if (this.#options.perDestinationMetrics) this.#countFor('destination.recordsSend', envelope);
+      batch.wait(this.#laneOf(envelope).join(envelope));
     }
-    return result;
+    this.#pump();
+    const forget = onAbort(signal, () => {
+      batch.giveUp((trouble) => outOfTime(abortReason(signal), trouble));
+    });
+    const results = await batch.decided;
+    forget();
+    return results;
+  }
+
+  #laneOf(envelope: Envelope): RowLane {
+    const key = rowOf(envelope);
+    const known = this.#lanes.get(key);
+    if (known) return known;
+    const lane = new RowLane(key);
+    this.#lanes.set(key, lane);
+    this.#line.push(lane);
+    return lane;
   }
 
   /**
@@ -103,33 +116,38 @@ export class MarkedWrites {
   /** Nobody waits for this promise, so nothing may reject: every path settles what waits. */
   #start(lane: RowLane): void {
     this.#atWork += 1;
-    this.#writeLane(lane)
-      .catch((error: unknown) => {
-        this.#with.logger.log('ERROR', 'conditional writes failed', { error: describeError(error) });
-        const message = `a conditional write failed: ${toError(error).message}`;
-        this.#settle(lane, lane.undecided(), { kind: 'unfinished', reason: 'unexpected', message });
-        this.#lanes.delete(lane.key);
-      })
-      .finally(() => {
-        this.#atWork -= 1;
-        this.#pump();
-      });
+    this.#writeLane(lane).catch((error: unknown) => {
+      this.#with.logger.log('ERROR', 'a row was left as it is', { error: describeError(error) });
+    });
   }
 
   /** Writes what waits for a row, one request after the other, until nothing does. */
   async #writeLane(lane: RowLane): Promise<void> {
-    while (lane.hasWaiting) await this.#write(lane, () => lane.take());
-    this.#lanes.delete(lane.key);
+    try {
+      while (lane.hasWaiting) await this.#write(lane);
+    } catch (error) {
+      this.#with.logger.log('ERROR', 'conditional writes failed', { error: describeError(error) });
+      const message = `a conditional write failed: ${toError(error).message}`;
+      this.#settle(lane, lane.undecided(), { kind: 'unfinished', reason: 'unexpected', message });
+    } finally {
+      this.#lanes.delete(lane.key);
+      this.#atWork -= 1;
+      this.#pump();
+    }
   }
 
-  /** One group from its turn to its results. What belongs to it is chosen when its turn has come, not before. */
-  async #write(lane: RowLane, choose: () => readonly Effect[]): Promise<void> {
-    let group: readonly Effect[] | undefined;
+  /**
+   * One group from its turn to its results.
+   *
+   * @param part what it is; absent, it is chosen from what waits when its turn has come, not before.
+   */
+  async #write(lane: RowLane, part?: readonly Effect[]): Promise<void> {
+    let group = part;
     for (let attempt = 1; ; attempt += 1) {
       await this.#turns.take();
       let verdict: Verdict;
       try {
-        group = this.#sendable(lane, group ?? choose());
+        group = this.#sendable(lane, group ?? lane.take());
         if (!isSome(group)) return;
         if (attempt > 1) this.#with.metrics.count('writesRetried', group.length);
         verdict = await this.#send(group);
@@ -138,7 +156,7 @@ export class MarkedWrites {
       }
       switch (verdict.kind) {
         case 'take-apart':
-          for (const part of partsOf(group)) await this.#write(lane, () => part);
+          for (const smaller of partsOf(group)) await this.#write(lane, smaller);
           return;
         case 'retry':
           if (attempt === MAX_ATTEMPTS) {
@@ -180,17 +198,17 @@ export class MarkedWrites {
 
   async #send(group: readonly [Effect, ...Effect[]]): Promise<Verdict> {
     const { clock, metrics, send } = this.#with;
-    const [{ envelope: first }, ...others] = group;
+    const [{ envelope: first }] = group;
     const { table, appProfileId } = first;
     const call: RowCall = {
       method: 'CheckAndMutateRow',
       table,
       appProfileId,
-      request: joinRequests([first, ...others.map(({ envelope }) => envelope)]),
+      request: joinRequests(group.map(({ envelope }) => envelope)),
       timeoutMillis: this.#options.requestTimeoutMillis,
       signals: [],
     };
-    if (others.length > 0) metrics.count('coalescedWrites', group.length);
+    if (group.length > 1) metrics.count('coalescedWrites', group.length);
     const startedAt = clock.now();
     this.#inFlight += 1;
     try {

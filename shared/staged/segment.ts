@@ -49,18 +49,17 @@ export function encodeSegment(envelopes: readonly Envelope[]): Buffer {
 /** Reads a payload. Its envelopes share its memory. Throws a {@link StoredBytesError} for anything but version 1. */
 export function decodeSegment(payload: Buffer): readonly Envelope[] {
   const reader = new BinaryReader(payload);
-  const version = read('version', () => {
-    expectTag(reader, SEGMENT_VERSION);
-    return reader.uint32();
-  });
+  const version = readVersion(reader);
   if (version !== VERSION) {
     throw new StoredBytesError(
       `a segment of format version ${version} cannot be read: this connector reads version ${VERSION}; it stays stored until a version that wrote it runs again`,
     );
   }
   const envelopes: Envelope[] = [];
-  while (reader.pos < reader.len) {
-    envelopes.push(read(`items[${envelopes.length}]`, () => readItem(reader)));
+  try {
+    while (reader.pos < reader.len) envelopes.push(readItem(payload, reader));
+  } catch (error) {
+    throw unreadable(`items[${envelopes.length}]`, error);
   }
   return envelopes;
 }
@@ -75,12 +74,22 @@ const ITEM_FRAME_BYTES = 35;
 /** Version's tag and number. */
 export const EMPTY_SEGMENT_BYTES = 2;
 
-function readItem(reader: BinaryReader): Envelope {
+function readVersion(reader: BinaryReader): number {
+  try {
+    expectTag(reader, SEGMENT_VERSION);
+    return reader.uint32();
+  } catch (error) {
+    throw unreadable('version', error);
+  }
+}
+
+function readItem(payload: Buffer, reader: BinaryReader): Envelope {
   expectTag(reader, SEGMENT_ITEMS);
-  const length = reader.uint32();
-  const end = reader.pos + length;
+  const end = endOf(reader);
   expectTag(reader, ITEM_REQUEST);
-  const request = reader.bytes();
+  const requestEnd = endOf(reader);
+  const request = payload.subarray(reader.pos, requestEnd);
+  reader.pos = requestEnd;
   expectTag(reader, ITEM_MESSAGE_ID);
   const messageId = reader.string();
   expectTag(reader, ITEM_RECORD_INDEX);
@@ -88,7 +97,15 @@ function readItem(reader: BinaryReader): Envelope {
   expectTag(reader, ITEM_PUBLISH_TIME);
   const publishTimeMicros = BigInt(reader.int64());
   if (reader.pos !== end) throw new StoredBytesError('an item must be as long as it says');
-  return readEnvelope(asBuffer(request), { messageId, recordIndex, publishTimeMicros });
+  return readEnvelope(request, { messageId, recordIndex, publishTimeMicros });
+}
+
+/** Reads a length, and gives where what is so long ends. */
+function endOf(reader: BinaryReader): number {
+  const length = reader.uint32();
+  const end = reader.pos + length;
+  if (end > reader.len) throw new StoredBytesError('a field must be as long as it says');
+  return end;
 }
 
 function expectTag(reader: BinaryReader, tag: number): void {
@@ -96,12 +113,5 @@ function expectTag(reader: BinaryReader, tag: number): void {
   if (found !== tag) throw new StoredBytesError(`a field must have the tag ${tag}, got ${found}`);
 }
 
-function read<Value>(what: string, parse: () => Value): Value {
-  try {
-    return parse();
-  } catch (error) {
-    throw new StoredBytesError(`the ${what} of a segment cannot be read: ${toError(error).message}`, { cause: error });
-  }
-}
-
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const unreadable = (what: string, error: unknown): StoredBytesError =>
+  new StoredBytesError(`the ${what} of a segment cannot be read: ${toError(error).message}`, { cause: error });

@@ -25,15 +25,16 @@ export async function writeEnvelopes(
       if (refusal) refusals.set(key, refusal);
     }),
   );
-  return Promise.all(
-    envelopes.map(async (envelope) => {
-      const refusal = refusals.size > 0 ? refusals.get(targetKey(envelope)) : undefined;
-      if (refusal) return refusal;
-      const result = await writes.submit(envelope, signal);
-      if (result.kind === 'unfinished' && isOfTarget(result)) targets.forget(envelope);
-      return result;
-    }),
-  );
+  const refusalOf = (envelope: Envelope): Unfinished | undefined =>
+    refusals.size > 0 ? refusals.get(targetKey(envelope)) : undefined;
+  const sent = refusals.size > 0 ? envelopes.filter((envelope) => !refusalOf(envelope)) : envelopes;
+  const results = await writes.submit(sent, signal);
+  for (const [index, result] of results.entries()) {
+    if (result.kind === 'unfinished' && isOfTarget(result)) targets.forget(sent[index] as Envelope);
+  }
+  if (sent.length === envelopes.length) return results;
+  const next = results.values();
+  return envelopes.map((envelope) => refusalOf(envelope) ?? (next.next().value as WriteResult));
 }
 
 /** Whether a failure may come from what the target is. */

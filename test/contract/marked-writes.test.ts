@@ -17,6 +17,7 @@ import type { WriteResult } from '../../shared/staged/write-result.ts';
 import { connect, createTable, type RawClient, readRows } from '../support/bigtable-raw-client.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable } from '../support/fake-marked-table.ts';
+import { submitOne } from '../support/marked-writes-harness.ts';
 
 /**
  * What the engine of conditional writes needs of a table, asked of the embedded server over real channels and of the
@@ -58,7 +59,7 @@ function conformance(start: () => Backend): void {
     const table = await newTable(backend);
     const results: WriteResult[] = [];
     for (let round = 0; round < 3; round += 1) {
-      results.push(await engine(backend.send).submit(counting(table, 1), signal));
+      results.push(await submitOne(engine(backend.send), counting(table, 1), signal));
     }
     expect(kindsOf(results)).toEqual(['applied', 'deduplicated', 'deduplicated']);
     expect(await backend.read(table, 'row')).toEqual({ sum: 1n, markers: [identityNumber(1)] });
@@ -69,7 +70,7 @@ function conformance(start: () => Backend): void {
     const table = await newTable(backend);
     const writes = engine(backend.send);
     const many = Array.from({ length: MAX_COALESCED_ENVELOPES }, (_, number) => counting(table, number));
-    const results = await Promise.all(many.map((envelope) => writes.submit(envelope, signal)));
+    const results = await Promise.all(many.map((envelope) => submitOne(writes, envelope, signal)));
     expect(new Set(kindsOf(results))).toEqual(new Set(['applied']));
     const { sum, markers } = await backend.read(table, 'row');
     expect(sum).toBe(BigInt(many.length));
@@ -79,10 +80,10 @@ function conformance(start: () => Backend): void {
   test('effects of which some are applied already are told apart', async () => {
     const backend = start();
     const table = await newTable(backend);
-    await engine(backend.send).submit(counting(table, 5), signal);
+    await submitOne(engine(backend.send), counting(table, 5), signal);
     const writes = engine(backend.send);
     const results = await Promise.all(
-      Array.from({ length: 12 }, (_, number) => writes.submit(counting(table, number), signal)),
+      Array.from({ length: 12 }, (_, number) => submitOne(writes, counting(table, number), signal)),
     );
     expect(kindsOf(results).indexOf('deduplicated')).toBe(5);
     expect((await backend.read(table, 'row')).sum).toBe(12n);
@@ -95,7 +96,7 @@ function conformance(start: () => Backend): void {
       const writes = engine(backend.send);
       backend.loseAnswer(table);
       const results = await Promise.all(
-        Array.from({ length: count }, (_, number) => writes.submit(counting(table, number), signal)),
+        Array.from({ length: count }, (_, number) => submitOne(writes, counting(table, number), signal)),
       );
       expect(new Set(kindsOf(results))).toEqual(new Set(['deduplicated']));
       expect((await backend.read(table, 'row')).sum).toBe(BigInt(count));
@@ -114,7 +115,7 @@ function conformance(start: () => Backend): void {
         const instances = [engine(backend.send), engine(backend.send), engine(backend.send)] as const;
         await Promise.all(
           all.map(({ number, instance }) =>
-            (instances[instance] ?? instances[0]).submit(counting(table, number, `row-${number % 3}`), signal),
+            submitOne(instances[instance] ?? instances[0], counting(table, number, `row-${number % 3}`), signal),
           ),
         );
         const rows = await Promise.all(['row-0', 'row-1', 'row-2'].map((row) => backend.read(table, row)));
@@ -190,11 +191,11 @@ describe('the embedded server', () => {
     const at = (number: number, given: Partial<Parameters<typeof envelopeOf>[2]> = {}, row = `r${number}`) =>
       envelopeOf(number, rowEntry(row, cell()), { table: tableName('p', 'i', 'refusals'), ...given });
     const results = await Promise.all([
-      writes.submit(at(1, { appProfileId: 'many' }), signal),
-      writes.submit(at(2, { appProfileId: 'none' }), signal),
-      writes.submit(at(3, { table: tableName('p', 'i', 'none') }), signal),
-      writes.submit(at(4, { markerFamily: 'none' }), signal),
-      writes.submit(at(5, {}, 'x'.repeat(4096)), signal),
+      submitOne(writes, at(1, { appProfileId: 'many' }), signal),
+      submitOne(writes, at(2, { appProfileId: 'none' }), signal),
+      submitOne(writes, at(3, { table: tableName('p', 'i', 'none') }), signal),
+      submitOne(writes, at(4, { markerFamily: 'none' }), signal),
+      submitOne(writes, at(5, {}, 'x'.repeat(4096)), signal),
     ]);
     expect(results).toMatchObject([
       { kind: 'unfinished', reason: 'refused', status: { code: 'FAILED_PRECONDITION' } },

@@ -8,6 +8,7 @@ import type { WriteResult } from '../../shared/staged/write-result.ts';
 import { addition, cell, envelopeOf, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable, type Mishap } from '../support/fake-marked-table.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { submitOne } from '../support/marked-writes-harness.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 
 const logger = createLogger({}, () => undefined);
@@ -65,7 +66,7 @@ async function run(weather: Weather): Promise<{ table: FakeMarkedTable; copies: 
     const row = `row-${number % weather.rows}`;
     const mutations = [addition(1n), cell(bad.has(number) ? 'bad' : String(number))];
     const instance = instances[Math.floor(random() * instances.length)];
-    const submitted = instance?.submit(envelopeOf(number, rowEntry(row, ...mutations)), signal);
+    const submitted = instance && submitOne(instance, envelopeOf(number, rowEntry(row, ...mutations)), signal);
     const kept = Promise.resolve(submitted).then((result) => {
       if (result) copies.push({ number, row, result });
     });
@@ -173,7 +174,7 @@ async function deliver(deliveries: readonly Delivery[], isChecked: boolean): Pro
         },
         { send: table.send, clock: skewed, random: () => 0.5, metrics: createMetrics(), logger },
       );
-      results.push(writes.submit(envelope, new AbortController().signal));
+      results.push(submitOne(writes, envelope, new AbortController().signal));
     });
   }
   await clock.advance(40 * DAY);

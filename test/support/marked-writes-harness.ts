@@ -1,6 +1,8 @@
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
+import type { Envelope } from '../../shared/staged/envelope.ts';
 import { MarkedWrites, type MarkedWritesOptions } from '../../shared/staged/marked-writes.ts';
+import type { WriteResult } from '../../shared/staged/write-result.ts';
 import { FakeMarkedTable, type FakeTableOptions } from './fake-marked-table.ts';
 import { ManualClock } from './manual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -29,6 +31,13 @@ export function markedWrites(
       { send: fake.send, clock, random: seededRandom(seed), metrics, logger: createLogger({}, () => undefined) },
     );
   return { clock, metrics, table: fake, writes: another(), another };
+}
+
+/** Submits one envelope by itself. */
+export async function submitOne(writes: MarkedWrites, envelope: Envelope, signal: AbortSignal): Promise<WriteResult> {
+  const [result] = await writes.submit([envelope], signal);
+  if (!result) throw new Error('an envelope without a result');
+  return result;
 }
 
 /** A signal that never aborts. */

@@ -6,7 +6,7 @@ import { MarkedWrites, MAX_ATTEMPTS } from '../../../shared/staged/marked-writes
 import type { Mishap } from '../../support/fake-marked-table.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../../support/envelopes.ts';
 import { conditionalReply } from '../../support/fake-row-calls.ts';
-import { forEver, markedWrites } from '../../support/marked-writes-harness.ts';
+import { forEver, markedWrites, submitOne } from '../../support/marked-writes-harness.ts';
 
 /** Adds one to the row's sum; its number is its identity. */
 const counting = (number: number, row = 'k') => envelopeOf(number, rowEntry(row, addition(1n), cell(String(number))));
@@ -21,7 +21,7 @@ describe('one envelope', () => {
   test('is applied with its marker, as the bytes that were stored', async () => {
     const { table, writes, metrics } = markedWrites();
     const envelope = counting(1);
-    expect(await writes.submit(envelope, forEver())).toEqual({ kind: 'applied' });
+    expect(await submitOne(writes, envelope, forEver())).toEqual({ kind: 'applied' });
     expect(table.sum).toBe(1n);
     expect([...table.row('k').markers.keys()]).toEqual([identityNumber(1)]);
     expect(metrics.snapshot().counters).toEqual({ recordsApplied: 1, requestsCompleted: 1 });
@@ -29,8 +29,8 @@ describe('one envelope', () => {
 
   test('that is applied already changes nothing', async () => {
     const { table, writes, another, metrics } = markedWrites();
-    await writes.submit(counting(1), forEver());
-    expect(await another().submit(counting(1), forEver())).toEqual({ kind: 'deduplicated' });
+    await submitOne(writes, counting(1), forEver());
+    expect(await submitOne(another(), counting(1), forEver())).toEqual({ kind: 'deduplicated' });
     expect(table.sum).toBe(1n);
     expect(metrics.snapshot().counters).toMatchObject({ requestsCompleted: 2, requestsDeduplicated: 1 });
   });
@@ -39,7 +39,7 @@ describe('one envelope', () => {
     const { table, writes, clock, metrics } = markedWrites({
       mishap: firstTimes(1, { when: 'after', code: 'UNAVAILABLE' }),
     });
-    const result = writes.submit(counting(1), forEver());
+    const result = submitOne(writes, counting(1), forEver());
     await clock.advance(1000);
     expect(await result).toEqual({ kind: 'deduplicated' });
     expect(table.sum).toBe(1n);
@@ -51,7 +51,7 @@ describe('one envelope', () => {
     'that meets %s is sent again, and after the last attempt given back',
     async (code) => {
       const { table, writes, clock } = markedWrites({ mishap: () => ({ when: 'before', code }) });
-      const result = writes.submit(counting(1), forEver());
+      const result = submitOne(writes, counting(1), forEver());
       await clock.advance(60_000);
       expect(await result).toMatchObject({ kind: 'unfinished', reason: 'transient', status: { code } });
       expect(table.requests).toHaveLength(MAX_ATTEMPTS);
@@ -65,7 +65,7 @@ describe('one envelope', () => {
     ['FAILED_PRECONDITION', 'refused', /single-cluster routing/],
   ] as const)('that is answered %s is given back at once, with what to do', async (code, reason, words) => {
     const { table, writes, metrics } = markedWrites({ mishap: () => ({ when: 'before', code }) });
-    const result = await writes.submit(counting(1), forEver());
+    const result = await submitOne(writes, counting(1), forEver());
     expect(result).toMatchObject({ kind: 'unfinished', reason, status: { code } });
     expect(result.kind === 'unfinished' && result.message).toMatch(words);
     expect(table.requests).toHaveLength(1);
@@ -74,14 +74,14 @@ describe('one envelope', () => {
 
   test('that is refused for what it is is rejected', async () => {
     const { writes } = markedWrites();
-    const result = await writes.submit(envelopeOf(1, rowEntry('k', cell('bad'))), forEver());
+    const result = await submitOne(writes, envelopeOf(1, rowEntry('k', cell('bad'))), forEver());
     expect(result).toMatchObject({ kind: 'rejected', status: { code: 'INVALID_ARGUMENT' } });
   });
 
   test('that waits for another attempt when its invocation ends is given back at once, with the last answer', async () => {
     const { table, writes, clock } = markedWrites({ mishap: () => ({ when: 'before', code: 'UNAVAILABLE' }) });
     const controller = new AbortController();
-    const result = writes.submit(counting(1), controller.signal);
+    const result = submitOne(writes, counting(1), controller.signal);
     await clock.advance(5);
     controller.abort(new Error('the time is used up'));
     expect(await result).toMatchObject({ kind: 'unfinished', reason: 'transient' });
@@ -95,7 +95,7 @@ describe('one envelope', () => {
   test('of an invocation that has ended is not sent', async () => {
     const { table, writes } = markedWrites();
     const signal = AbortSignal.abort(new Error('too late'));
-    expect(await writes.submit(counting(1), signal)).toEqual({
+    expect(await submitOne(writes, counting(1), signal)).toEqual({
       kind: 'unfinished',
       reason: 'deadline',
       message: 'too late',
@@ -113,13 +113,13 @@ test('a request that cannot be made is given back with the reason, and its row i
     { maxInFlightRequests: 1, requestTimeoutMillis: 1000, perDestinationMetrics: false },
     { send, clock, metrics, random: () => 0.5, logger: createLogger({}, () => undefined) },
   );
-  expect(await writes.submit(counting(1), forEver())).toEqual({
+  expect(await submitOne(writes, counting(1), forEver())).toEqual({
     kind: 'unfinished',
     reason: 'client',
     message: 'CheckAndMutateRow on p.i.t could not be sent: no channel',
   });
   isBroken = false;
-  expect(await writes.submit(counting(1), forEver())).toEqual({ kind: 'applied' });
+  expect(await submitOne(writes, counting(1), forEver())).toEqual({ kind: 'applied' });
 });
 
 test('an answer that cannot be read is no answer', async () => {
@@ -134,14 +134,17 @@ test('an answer that cannot be read is no answer', async () => {
       logger: createLogger({}, () => undefined),
     },
   );
-  expect(await writes.submit(counting(1), forEver())).toMatchObject({ kind: 'unfinished', reason: 'refused' });
+  expect(await submitOne(writes, counting(1), forEver())).toMatchObject({ kind: 'unfinished', reason: 'refused' });
   expect(metrics.snapshot().labelled).toContainEqual({ metric: 'destination.sendErrors', label: 'p.i.t', value: 1 });
 });
 
 describe('one effect for which two wait', () => {
   test('counts once: the second is told that it was there', async () => {
     const { table, writes, metrics } = markedWrites();
-    const results = await Promise.all([writes.submit(counting(1), forEver()), writes.submit(counting(1), forEver())]);
+    const results = await Promise.all([
+      submitOne(writes, counting(1), forEver()),
+      submitOne(writes, counting(1), forEver()),
+    ]);
     expect(results.map(({ kind }) => kind)).toEqual(['applied', 'deduplicated']);
     expect(table.requests).toHaveLength(1);
     expect(metrics.snapshot().counters).toMatchObject({ requestsCompleted: 2, requestsDeduplicated: 1 });
@@ -150,9 +153,9 @@ describe('one effect for which two wait', () => {
   test('outlives the first of them', async () => {
     const { table, writes, clock } = markedWrites({ delayMillis: () => 100 });
     const controller = new AbortController();
-    const first = writes.submit(counting(1), controller.signal);
+    const first = submitOne(writes, counting(1), controller.signal);
     await clock.advance(10);
-    const second = writes.submit(counting(1), forEver());
+    const second = submitOne(writes, counting(1), forEver());
     controller.abort(new Error('the time is used up'));
     expect(await first).toMatchObject({ kind: 'unfinished', reason: 'deadline' });
     await clock.advance(100);
@@ -163,8 +166,8 @@ describe('one effect for which two wait', () => {
   test('is two effects in two rows: a marker is of its row', async () => {
     const { table, writes } = markedWrites();
     const results = await Promise.all([
-      writes.submit(counting(1, 'a'), forEver()),
-      writes.submit(counting(1, 'b'), forEver()),
+      submitOne(writes, counting(1, 'a'), forEver()),
+      submitOne(writes, counting(1, 'b'), forEver()),
     ]);
     expect(results).toEqual([{ kind: 'applied' }, { kind: 'applied' }]);
     expect(table.sum).toBe(2n);
@@ -174,9 +177,9 @@ describe('one effect for which two wait', () => {
 describe('a row that many envelopes are for', () => {
   test('takes what waits for it in one request, in order', async () => {
     const { table, writes, clock, metrics } = markedWrites({ delayMillis: () => 10 });
-    const first = writes.submit(counting(0), forEver());
+    const first = submitOne(writes, counting(0), forEver());
     await clock.advance(1);
-    const others = Array.from({ length: 9 }, (_, index) => writes.submit(counting(index + 1), forEver()));
+    const others = Array.from({ length: 9 }, (_, index) => submitOne(writes, counting(index + 1), forEver()));
     await clock.advance(100);
     expect(new Set((await Promise.all([first, ...others])).map(({ kind }) => kind))).toEqual(new Set(['applied']));
     expect(table.requests.map(({ falseMutations }) => falseMutations.length)).toEqual([3, 27]);
@@ -188,17 +191,19 @@ describe('a row that many envelopes are for', () => {
   test('takes no more in one request than a row filter may name', async () => {
     const { table, writes } = markedWrites();
     const many = Array.from({ length: 2 * MAX_COALESCED_ENVELOPES }, (_, index) => counting(index));
-    await Promise.all(many.map((envelope) => writes.submit(envelope, forEver())));
+    await Promise.all(many.map((envelope) => submitOne(writes, envelope, forEver())));
     expect(table.requests).toHaveLength(2);
     expect(table.sum).toBe(BigInt(many.length));
   });
 
   test('with few that are applied already is taken apart by halves, and everything counts once', async () => {
     const { table, writes, another, clock } = markedWrites();
-    await Promise.all([writes.submit(counting(100), forEver()), writes.submit(counting(377), forEver())]);
+    await Promise.all([submitOne(writes, counting(100), forEver()), submitOne(writes, counting(377), forEver())]);
     const before = table.requests.length;
     const engine = another();
-    const results = Promise.all(Array.from({ length: 512 }, (_, index) => engine.submit(counting(index), forEver())));
+    const results = Promise.all(
+      Array.from({ length: 512 }, (_, index) => submitOne(engine, counting(index), forEver())),
+    );
     await clock.advance(1);
     const kinds = (await results).map(({ kind }) => kind);
     expect(kinds.flatMap((kind, index) => (kind === 'deduplicated' ? [index] : []))).toEqual([100, 377]);
@@ -210,7 +215,7 @@ describe('a row that many envelopes are for', () => {
     const { table, writes, clock } = markedWrites();
     const bad = envelopeOf(7, rowEntry('k', cell('bad')));
     const results = Promise.all(
-      Array.from({ length: 20 }, (_, index) => writes.submit(index === 7 ? bad : counting(index), forEver())),
+      Array.from({ length: 20 }, (_, index) => submitOne(writes, index === 7 ? bad : counting(index), forEver())),
     );
     await clock.advance(1);
     const kinds = (await results).map(({ kind }) => kind);
@@ -221,9 +226,9 @@ describe('a row that many envelopes are for', () => {
   test('goes out without those whose invocation has ended while they waited', async () => {
     const { table, writes, clock } = markedWrites({ delayMillis: () => 10 });
     const controller = new AbortController();
-    const first = writes.submit(counting(1), forEver());
+    const first = submitOne(writes, counting(1), forEver());
     await clock.advance(1);
-    const given = [writes.submit(counting(2), controller.signal), writes.submit(counting(3), forEver())];
+    const given = [submitOne(writes, counting(2), controller.signal), submitOne(writes, counting(3), forEver())];
     controller.abort(new Error('the time is used up'));
     await clock.advance(100);
     await Promise.all([first, ...given]);
@@ -240,8 +245,8 @@ test('what is refused together for a missing family is asked for one by one', as
         : undefined,
   });
   const results = Promise.all([
-    writes.submit(counting(1), forEver()),
-    writes.submit(envelopeOf(2, rowEntry('k', cell('v', 'missing'))), forEver()),
+    submitOne(writes, counting(1), forEver()),
+    submitOne(writes, envelopeOf(2, rowEntry('k', cell('v', 'missing'))), forEver()),
   ]);
   await clock.advance(1);
   expect(await results).toMatchObject([{ kind: 'applied' }, { kind: 'unfinished', reason: 'missing-family' }]);
@@ -252,7 +257,7 @@ describe('the requests of an instance', () => {
   test('are never more than allowed, and rows take turns in the order they came', async () => {
     const { table, writes, clock } = markedWrites({ delayMillis: () => 10 }, { maxInFlightRequests: 3 });
     const rows = Array.from({ length: 10 }, (_, index) => `row-${index}`);
-    const results = Promise.all(rows.map((row, index) => writes.submit(counting(index, row), forEver())));
+    const results = Promise.all(rows.map((row, index) => submitOne(writes, counting(index, row), forEver())));
     await clock.advance(200);
     await results;
     expect(table.mostInFlight).toBe(3);
@@ -264,16 +269,16 @@ describe('the requests of an instance', () => {
       { mishap: ({ rowKey }) => (rowKey.toString() === 'ill' ? { when: 'before', code: 'UNAVAILABLE' } : undefined) },
       { maxInFlightRequests: 1 },
     );
-    const ill = writes.submit(counting(1, 'ill'), forEver());
+    const ill = submitOne(writes, counting(1, 'ill'), forEver());
     await clock.advance(1);
-    expect(await writes.submit(counting(2, 'well'), forEver())).toEqual({ kind: 'applied' });
+    expect(await submitOne(writes, counting(2, 'well'), forEver())).toEqual({ kind: 'applied' });
     await clock.advance(60_000);
     expect(await ill).toMatchObject({ kind: 'unfinished' });
   });
 
   test('are counted while they are out', async () => {
     const { writes, clock, metrics } = markedWrites({ delayMillis: () => 10 }, { perDestinationMetrics: true });
-    const result = writes.submit(counting(1), forEver());
+    const result = submitOne(writes, counting(1), forEver());
     await clock.advance(5);
     expect(metrics.snapshot()).toMatchObject({
       gauges: { inFlightRequests: 1 },
@@ -291,9 +296,9 @@ describe('the requests of an instance', () => {
 test('an envelope that was frozen under another setting of the horizon is not sent', async () => {
   const { table, writes, clock } = markedWrites();
   const stamped = envelopeOf(1, rowEntry('k'), { markerTimestampMicros: BigInt(clock.now()) * 1000n });
-  expect(await writes.submit(stamped, forEver())).toEqual({ kind: 'beyond-horizon' });
+  expect(await submitOne(writes, stamped, forEver())).toEqual({ kind: 'beyond-horizon' });
   const other = markedWrites({}, { markerHorizonMillis: 8 * 24 * 3_600_000 });
-  expect(await other.writes.submit(counting(1), forEver())).toEqual({ kind: 'beyond-horizon' });
+  expect(await submitOne(other.writes, counting(1), forEver())).toEqual({ kind: 'beyond-horizon' });
   expect([...table.requests, ...other.table.requests]).toEqual([]);
 });
 
@@ -304,11 +309,11 @@ test('an envelope that is beyond the horizon is not sent, at no attempt', async 
     { markerHorizonMillis: 8 * DAY },
   );
   const stampedAt = (millis: number) => envelopeOf(1, rowEntry('k'), { markerTimestampMicros: BigInt(millis) * 1000n });
-  expect(await writes.submit(stampedAt(clock.now() - 8 * DAY), forEver())).toEqual({ kind: 'beyond-horizon' });
+  expect(await submitOne(writes, stampedAt(clock.now() - 8 * DAY), forEver())).toEqual({ kind: 'beyond-horizon' });
   expect(table.requests).toEqual([]);
 
   const almost = clock.now() - 8 * DAY + 60 * 60 * 1000 + 40;
-  const result = writes.submit(stampedAt(almost), forEver());
+  const result = submitOne(writes, stampedAt(almost), forEver());
   await clock.advance(60_000);
   expect(await result).toEqual({ kind: 'beyond-horizon' });
   expect(table.requests.length).toBeLessThan(MAX_ATTEMPTS);

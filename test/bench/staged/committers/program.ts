@@ -5,16 +5,13 @@ import type { CommitterArgument, CommitterResult } from './case.ts';
 
 /** Drains without end, and counts what was applied within the window that all committers of a measurement share. */
 const { address, windowStartsAt, windowMillis } = programArgument() as CommitterArgument;
-let applied = 0;
-const write = drainClient(address, () => {
-  applied += 1;
-});
+const { write, takeApplied } = drainClient(address);
 const drained = drainUntil(windowStartsAt + windowMillis);
 await wait(Math.max(0, windowStartsAt - Date.now()));
 const startedAt = performance.now();
-const before = applied;
+takeApplied();
 await wait(windowMillis);
-const counted = applied - before;
+const counted = takeApplied();
 const millis = performance.now() - startedAt;
 await drained;
 endWith({ writesPerSecond: (counted * 1000) / millis } satisfies CommitterResult);

@@ -7,21 +7,30 @@ import { VALUE, type Write } from './clients.ts';
 export const WRITES_PER_SEGMENT = 800;
 const SEGMENTS_PER_MESSAGE = 8;
 
+export interface DrainClient {
+  readonly write: Write;
+  /** Envelopes that were applied since this was asked last. */
+  readonly takeApplied: () => number;
+}
+
 /**
  * Drains work messages of 8 stored segments each, from the bytes of the segments on. The same rows come again in every
  * message: the server keeps none.
  */
-export function drainClient(address: string, onApplied?: () => void): Write {
-  const { writes } = openWrites(address);
+export function drainClient(address: string): DrainClient {
+  const { writes, metrics } = openWrites(address);
   const payloads = segmentsOf(
     Array.from({ length: WRITES_PER_SEGMENT * SEGMENTS_PER_MESSAGE }, (_, row) =>
       envelopeOf(row, keyOf(row), cellOf(VALUE)),
     ),
     WRITES_PER_SEGMENT,
   );
-  return async (count) => {
-    for (let left = count / WRITES_PER_SEGMENT; left > 0; left -= SEGMENTS_PER_MESSAGE) {
-      await drainSegments(payloads.slice(0, left), writes, onApplied);
-    }
+  return {
+    async write(count) {
+      for (let left = count / WRITES_PER_SEGMENT; left > 0; left -= SEGMENTS_PER_MESSAGE) {
+        await drainSegments(payloads.slice(0, left), writes);
+      }
+    },
+    takeApplied: () => metrics.snapshot().counters.recordsApplied ?? 0,
   };
 }

@@ -20,7 +20,7 @@ endWith({
 async function open(wanted: ClientName): Promise<Write> {
   switch (wanted) {
     case 'drain':
-      return (await import('./drain-client.ts')).drainClient(address);
+      return (await import('./drain-client.ts')).drainClient(address).write;
     case 'checkAndMutateRow':
       return (await import('./generated-client.ts')).generatedClient(address);
   }
