@@ -10,7 +10,7 @@ function wireCase(filter: RowFilter): WireFilter['filter'] {
     case 'none':
       return { $case: 'blockAllFilter', value: true };
     case 'family':
-      return { $case: 'familyNameRegexFilter', value: patternOf(Buffer.from(filter.family)).toString() };
+      return { $case: 'familyNameRegexFilter', value: familyPattern(filter.family) };
     case 'qualifier':
       return { $case: 'columnQualifierRegexFilter', value: patternOf(filter.qualifier) };
     case 'value':
@@ -33,6 +33,10 @@ function wireCase(filter: RowFilter): WireFilter['filter'] {
       return filter satisfies never;
   }
 }
+
+/** Nearly every name is its own pattern. */
+const familyPattern = (family: string): string =>
+  /^\w+$/.test(family) ? family : patternOf(Buffer.from(family)).toString();
 
 /** Takes what cannot be read, at its path. */
 export type Report = (path: string, message: string) => void;

@@ -27,19 +27,55 @@ export const METHODS: Readonly<Record<RowRequest['kind'], RowCall['method']>> = 
 
 /** The request's bytes for this table. An empty profile is the instance's default one. */
 export function encodeRowRequest(table: TableName, appProfileId: string, request: RowRequest): Buffer {
-  const address = { tableName: tablePath(table), authorizedViewName: '', appProfileId };
-  return encodeWith((writer) =>
-    request.kind === 'conditional'
-      ? CheckAndMutateRowRequest.encode({ ...address, ...toWireConditional(request.request) }, writer)
-      : ReadModifyWriteRowRequest.encode({ ...address, ...toWireReadModifyWrite(request.request) }, writer),
-  );
+  return encodeWith((writer) => {
+    writer.raw(addressOf(request.kind, table, appProfileId));
+    return request.kind === 'conditional'
+      ? CheckAndMutateRowRequest.encode({ ...NOWHERE, ...toWireConditional(request.request) }, writer)
+      : ReadModifyWriteRowRequest.encode({ ...NOWHERE, ...toWireReadModifyWrite(request.request) }, writer);
+  });
 }
+
+const NOWHERE = { tableName: '', authorizedViewName: '', appProfileId: '' };
+
+interface Address {
+  readonly kind: RowRequest['kind'];
+  readonly table: TableName;
+  readonly appProfileId: string;
+  readonly bytes: Buffer;
+}
+
+/** Nearly every request goes where the one before it went: its address is encoded once. */
+let last: Address | undefined;
+
+/** The fields of a request that say where it goes. A message may be written in parts, whatever the order of its fields. */
+function addressOf(kind: RowRequest['kind'], table: TableName, appProfileId: string): Buffer {
+  if (last?.kind !== kind || last.table !== table || last.appProfileId !== appProfileId) {
+    const address = { tableName: tablePath(table), authorizedViewName: '', appProfileId, rowKey: NO_BYTES };
+    const bytes =
+      kind === 'conditional'
+        ? CheckAndMutateRowRequest.encode({
+            ...address,
+            trueMutations: [],
+            falseMutations: [],
+            predicateFilter: undefined,
+          })
+        : ReadModifyWriteRowRequest.encode({ ...address, rules: [] });
+    last = { kind, table, appProfileId, bytes: Buffer.from(bytes.finish()) };
+  }
+  return last.bytes;
+}
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** The service's answer to a request of this kind. Throws when the bytes are no response of its RPC. */
 export function decodeRowAnswer(kind: RowRequest['kind'], answer: Buffer): RowAnswer {
   switch (kind) {
     case 'conditional':
-      return { kind, predicateMatched: CheckAndMutateRowResponse.decode(answer).predicateMatched };
+      // A message without fields, which half of the answers are: nothing matched.
+      return {
+        kind,
+        predicateMatched: answer.length > 0 && CheckAndMutateRowResponse.decode(answer).predicateMatched,
+      };
     case 'readModifyWrite':
       return { kind, cells: cellsOf(ReadModifyWriteRowResponse.decode(answer).row) };
     default:

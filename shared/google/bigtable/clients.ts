@@ -12,8 +12,12 @@ export interface ClientPoolOptions extends BigtableAccess {
   readonly destinationIdleTimeoutMillis: number;
 }
 
-interface Held {
+/** A client in use. */
+export interface HeldClient {
   readonly channels: ChannelSet;
+}
+
+interface Held extends HeldClient {
   lastUsed: number;
   users: number;
 }
@@ -36,6 +40,8 @@ export class ClientPool {
   readonly #access: () => Promise<Access>;
   /** Insertion order is recency: every use takes the client out and puts it back at the end. */
   readonly #held = new Map<string, Held>();
+  /** The last of them, which need not be moved to the end. */
+  #latest: Held | undefined;
   readonly #waiting: Waiter[] = [];
   #opened: Access | undefined;
   #isClosed = false;
@@ -50,26 +56,47 @@ export class ClientPool {
 
   /**
    * Runs `use` with the client of the table's instance. Rejects if none can be made, or none is free before the signal
-   * aborts. A function makes the signal only when there is something to wait for, which spares most calls a timer.
+   * aborts.
    */
   async use<Result>(
     table: Pick<TableName, 'project' | 'instance'>,
-    patience: AbortSignal | (() => AbortSignal),
+    patience: AbortSignal,
     use: (channels: ChannelSet) => Promise<Result>,
   ): Promise<Result> {
-    // Nothing is awaited that is there already: nearly every call finds its client open and free.
-    const access = (this.#opened ??= await this.#access());
-    const key = `${table.project}/${table.instance}`;
-    const isOver = this.#isClosed || (patience instanceof AbortSignal && patience.aborted);
-    const isFree = !isOver && this.#waiting.length === 0;
-    const held = (isFree ? this.#take(key, access) : undefined) ?? (await this.#admit(key, access, patience));
+    if (patience.aborted) throw abortReason(patience);
+    const client = this.hold(table) ?? (await this.wait(table, patience));
     try {
-      return await use(held.channels);
+      return await use(client.channels);
     } finally {
-      held.users -= 1;
-      held.lastUsed = this.#clock.now();
-      this.#serveWaiting(access);
+      this.release(client);
     }
+  }
+
+  /**
+   * The client of the table's instance when it may be used now, as nearly always; undefined when there is something to
+   * wait for. It must be released exactly once.
+   */
+  hold({ project, instance }: Pick<TableName, 'project' | 'instance'>): HeldClient | undefined {
+    const access = this.#opened;
+    if (!access || this.#isClosed || this.#waiting.length > 0) return undefined;
+    return this.#take(`${project}/${instance}`, access);
+  }
+
+  /** The same as {@link hold}, once one is free. Rejects if none can be made, or none is free before the signal aborts. */
+  async wait(
+    { project, instance }: Pick<TableName, 'project' | 'instance'>,
+    patience: AbortSignal,
+  ): Promise<HeldClient> {
+    const access = (this.#opened ??= await this.#access());
+    return this.#admit(`${project}/${instance}`, access, patience);
+  }
+
+  /** Ends one use of the client. */
+  release(client: HeldClient): void {
+    const held = client as Held;
+    held.users -= 1;
+    held.lastUsed = this.#clock.now();
+    if (this.#opened) this.#serveWaiting(this.#opened);
   }
 
   /** Closes clients that were idle for longer than the timeout. Called at the end of invocations; never waits. */
@@ -90,13 +117,11 @@ export class ClientPool {
   }
 
   /** The client, counted as used from here on. */
-  #admit(key: string, access: Access, patience: AbortSignal | (() => AbortSignal)): Promise<Held> {
+  #admit(key: string, access: Access, patience: AbortSignal): Promise<Held> {
     if (this.#isClosed) return Promise.reject(poolClosed());
-    if (typeof patience !== 'function' && patience.aborted) return Promise.reject(abortReason(patience));
+    if (patience.aborted) return Promise.reject(abortReason(patience));
     const held = this.#waiting.length === 0 ? this.#take(key, access) : undefined;
-    if (held) return Promise.resolve(held);
-    const signal = typeof patience === 'function' ? patience() : patience;
-    return signal.aborted ? Promise.reject(abortReason(signal)) : this.#wait(key, access, signal);
+    return held ? Promise.resolve(held) : this.#wait(key, access, patience);
   }
 
   #wait(key: string, access: Access, signal: AbortSignal): Promise<Held> {
@@ -142,8 +167,11 @@ export class ClientPool {
       if (!this.#makeRoom()) return undefined;
       held = { channels: new ChannelSet(access.address, access.credentials), lastUsed: 0, users: 0 };
     }
-    this.#held.delete(key);
-    this.#held.set(key, held);
+    if (held !== this.#latest) {
+      this.#held.delete(key);
+      this.#held.set(key, held);
+      this.#latest = held;
+    }
     held.users += 1;
     return held;
   }
@@ -158,6 +186,7 @@ export class ClientPool {
   }
 
   #close(key: string, held: Held): void {
+    if (this.#latest === held) this.#latest = undefined;
     this.#held.delete(key);
     held.channels.close();
   }

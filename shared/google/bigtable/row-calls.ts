@@ -2,9 +2,8 @@ import { Metadata } from '@grpc/grpc-js';
 import { toError } from '../../base/errors.ts';
 import type { RowCall, RowReply, SendRowCall } from '../../model/row-call.ts';
 import { statusName } from '../../model/status.ts';
-import { tablePath } from '../../model/table-name.ts';
-import type { UnaryEnding } from './channel.ts';
-import type { ClientPool } from './clients.ts';
+import { type TableName, tablePath } from '../../model/table-name.ts';
+import type { ClientPool, HeldClient } from './clients.ts';
 import { API_CLIENT } from './mutate-rows.ts';
 
 const PATHS: Readonly<Record<RowCall['method'], string>> = {
@@ -19,24 +18,31 @@ const PATHS: Readonly<Record<RowCall['method'], string>> = {
 export function createRowCalls(pool: ClientPool): SendRowCall {
   const metadataOf = cachedMetadata();
   return async (call) => {
+    const { table, signals } = call;
     const deadlineAt = Date.now() + call.timeoutMillis;
-    const patience = (): AbortSignal =>
-      AbortSignal.any([...call.signals, AbortSignal.timeout(Math.max(0, deadlineAt - Date.now()))]);
-    const path = PATHS[call.method];
-    let ending: UnaryEnding;
+    let client: HeldClient | undefined;
     try {
-      ending = await pool.use(call.table, patience, (channels) =>
-        channels.unary(path, call.request, metadataOf(call), deadlineAt, call.signals),
+      client = pool.hold(table) ?? (await pool.wait(table, AbortSignal.any([...signals, timeout(deadlineAt)])));
+      // Its endings never reject: whatever is thrown was thrown before a request was made.
+      const ending = await client.channels.unary(
+        PATHS[call.method],
+        call.request,
+        metadataOf(table, call.appProfileId),
+        deadlineAt,
+        signals,
       );
+      return ending.answer
+        ? { kind: 'answered', answer: ending.answer }
+        : failed(statusName(ending.status.code), ending.status.details, !ending.isSent);
     } catch (error) {
-      // The channel's own endings never reject: whatever is thrown was thrown before a request was made.
       return failed('UNAVAILABLE', `no client: ${toError(error).message}`, true);
+    } finally {
+      if (client) pool.release(client);
     }
-    return ending.answer
-      ? { kind: 'answered', answer: ending.answer }
-      : failed(statusName(ending.status.code), ending.status.details, !ending.isSent);
   };
 }
+
+const timeout = (deadlineAt: number): AbortSignal => AbortSignal.timeout(Math.max(0, deadlineAt - Date.now()));
 
 const failed = (code: ReturnType<typeof statusName>, message: string, isUnsent: boolean): RowReply => ({
   kind: 'failed',
@@ -48,9 +54,11 @@ const failed = (code: ReturnType<typeof statusName>, message: string, isUnsent: 
 const MAX_KEPT_METADATA = 1000;
 
 /** One `Metadata` for all calls of a table and profile: the channel copies what it sends. */
-function cachedMetadata(): (call: RowCall) => Metadata {
+function cachedMetadata(): (table: TableName, appProfileId: string) => Metadata {
   const kept = new Map<string, Metadata>();
-  return ({ table, appProfileId }) => {
+  // Nearly every call is of the table before it, which is told without building a key.
+  let last: { readonly table: TableName; readonly appProfileId: string; readonly metadata: Metadata } | undefined;
+  const find = (table: TableName, appProfileId: string): Metadata => {
     const key = `${tablePath(table)}/${appProfileId}`;
     const known = kept.get(key);
     if (known) return known;
@@ -60,5 +68,11 @@ function cachedMetadata(): (call: RowCall) => Metadata {
     metadata.set('x-goog-request-params', params);
     if (kept.size < MAX_KEPT_METADATA) kept.set(key, metadata);
     return metadata;
+  };
+  return (table, appProfileId) => {
+    if (last?.table !== table || last.appProfileId !== appProfileId) {
+      last = { table, appProfileId, metadata: find(table, appProfileId) };
+    }
+    return last.metadata;
   };
 }
