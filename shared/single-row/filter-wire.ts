@@ -1,6 +1,6 @@
 import { noCell, qualifierEquals, type RowFilter, valueEquals } from '../model/filter.ts';
 import type { RowFilter as WireFilter } from '../proto/google/bigtable/v2/data.ts';
-import { exactBytesOf, patternOf } from './exact-pattern.ts';
+import { exactBytesOf, familyPattern, patternOf } from '../model/exact-pattern.ts';
 
 /** A filter as `google.bigtable.v2.RowFilter`. Exact matches become patterns that match those bytes alone. Pure. */
 export const toWireFilter = (filter: RowFilter): WireFilter => ({ filter: wireCase(filter) });
@@ -33,10 +33,6 @@ function wireCase(filter: RowFilter): WireFilter['filter'] {
       return filter satisfies never;
   }
 }
-
-/** Nearly every name is its own pattern. */
-const familyPattern = (family: string): string =>
-  /^\w+$/.test(family) ? family : patternOf(Buffer.from(family)).toString();
 
 /** Takes what cannot be read, at its path. */
 export type Report = (path: string, message: string) => void;

@@ -1,3 +1,4 @@
+import { familyPattern } from '../model/exact-pattern.ts';
 import { CheckAndMutateRowRequest } from '../proto/google/bigtable/v2/bigtable.ts';
 import type { Mutation, RowFilter } from '../proto/google/bigtable/v2/data.ts';
 
@@ -28,7 +29,7 @@ export const markerFilter = (family: string, identities: readonly string[]): Row
     $case: 'chain',
     value: {
       filters: [
-        { filter: { $case: 'familyNameRegexFilter', value: quoteFamily(family) } },
+        { filter: { $case: 'familyNameRegexFilter', value: familyPattern(family) } },
         { filter: { $case: 'columnQualifierRegexFilter', value: Buffer.from(identities.join('|'), 'latin1') } },
       ],
     },
@@ -48,6 +49,3 @@ export const encodeMarkerPredicate = (family: string, identities: readonly strin
       falseMutations: [],
     }).finish(),
   );
-
-/** A family's name may hold points, which a pattern would take for anything. */
-const quoteFamily = (family: string): string => family.replaceAll(/[!-/:-@[-^`{-~]/g, String.raw`\$&`);

@@ -27,6 +27,10 @@ export function patternOf(bytes: Buffer): Buffer {
   return pattern;
 }
 
+/** The pattern that matches this family name and no other. Nearly every name is its own pattern. */
+export const familyPattern = (family: string): string =>
+  /^\w*$/.test(family) ? family : patternOf(Buffer.from(family)).toString();
+
 const widthOf = (byte: number): number => {
   if (byte === 0) return NUL_PATTERN.length;
   return isPlain(byte) ? 1 : 2;
