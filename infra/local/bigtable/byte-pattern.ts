@@ -5,24 +5,33 @@
  */
 export type BytePattern = (text: string) => boolean;
 
-/** A compiled pattern, with the text that it stands for when it is a literal. */
+/** A compiled pattern, with the texts that it stands for when they can be listed. */
 export interface CompiledPattern {
   readonly test: BytePattern;
-  /** The only text that it matches, when the pattern holds no operator. */
-  readonly literal: string | undefined;
+  /** The only texts that it matches, when the pattern is a literal or an alternation of literals. */
+  readonly literals: ReadonlySet<string> | undefined;
 }
+
+/** Bytes that mean nothing but themselves, and bars: no need to look at each. */
+const PLAIN_ALTERNATION = /^[\w|]*$/;
 
 /** Compiles a pattern whose characters are its bytes. Throws a `SyntaxError` that says what is wrong with it. */
 export function compilePattern(pattern: string): CompiledPattern {
-  const { source, literal, flags } = translate(pattern);
-  if (literal !== undefined) return { test: (text) => text === literal, literal };
+  if (PLAIN_ALTERNATION.test(pattern)) return listed(pattern.split('|'));
+  const { source, literals, flags } = translate(pattern);
+  if (literals) return listed(literals);
   const expression = new RegExp(`^(?:${source})$`, flags);
-  return { test: (text) => expression.test(text), literal: undefined };
+  return { test: (text) => expression.test(text), literals: undefined };
+}
+
+function listed(texts: readonly string[]): CompiledPattern {
+  const literals = new Set(texts);
+  return { test: (text) => literals.has(text), literals };
 }
 
 interface Translation {
   readonly source: string;
-  readonly literal: string | undefined;
+  readonly literals: readonly string[] | undefined;
   readonly flags: string;
 }
 
@@ -31,8 +40,12 @@ function translate(pattern: string): Translation {
   const flags = new Set(leading?.[1]);
   const scanner = new Scanner(leading ? pattern.slice(leading[0].length) : pattern, flags.has('s') ? '[^]' : '[^\\n]');
   scanner.run();
-  const isLiteral = scanner.literal !== undefined && !flags.has('i');
-  return { source: scanner.source, literal: isLiteral ? scanner.literal : undefined, flags: flags.has('i') ? 'i' : '' };
+  const ignoresCase = flags.has('i');
+  return {
+    source: scanner.source,
+    literals: ignoresCase ? undefined : scanner.literals,
+    flags: ignoresCase ? 'i' : '',
+  };
 }
 
 /** The classes that RE2 and JavaScript spell alike but read differently, and those that JavaScript lacks. */
@@ -58,12 +71,12 @@ const POSIX_CLASSES: Readonly<Record<string, string>> = {
   xdigit: '0-9A-Fa-f',
 };
 const CONTROL_ESCAPES: Readonly<Record<string, string>> = { a: '\x07', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
-const OPERATORS = new Set('*+?)|^$');
+const OPERATORS = new Set('*+?)^$');
 
 class Scanner {
   source = '';
-  /** Undefined from the first operator on. */
-  literal: string | undefined = '';
+  /** The alternatives so far; undefined from the first operator on that is not the bar between two of them. */
+  literals: string[] | undefined = [''];
   readonly #pattern: string;
   readonly #dot: string;
   #at = 0;
@@ -81,6 +94,7 @@ class Scanner {
       else if (character === '.') this.#operator(this.#dot);
       else if (character === '(') this.#group();
       else if (character === '{') this.#repetition();
+      else if (character === '|') this.#bar();
       else if (OPERATORS.has(character)) this.#operator(character);
       else this.#text(character);
     }
@@ -183,12 +197,17 @@ class Scanner {
 
   #text(character: string): void {
     this.source += hex(character);
-    if (this.literal !== undefined) this.literal += character;
+    if (this.literals) this.literals.push((this.literals.pop() ?? '') + character);
+  }
+
+  #bar(): void {
+    this.source += '|';
+    this.literals?.push('');
   }
 
   #operator(source: string): void {
     this.source += source;
-    this.literal = undefined;
+    this.literals = undefined;
   }
 
   #next(): string {

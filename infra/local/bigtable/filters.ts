@@ -155,8 +155,9 @@ function condition({ predicateFilter, trueFilter, falseFilter }: RowFilter_Condi
 
 function familyName(expression: string, compiler: Compiler): Stage {
   if (expression.includes(':')) throw invalid('family_name_regex_filter must not contain ":"');
-  const { test, literal } = pattern('family_name_regex_filter', Buffer.from(expression));
-  if (literal !== undefined) requireFamily(literal, compiler);
+  const { test, literals } = pattern('family_name_regex_filter', Buffer.from(expression));
+  const [name] = literals?.size === 1 ? literals : [];
+  if (name !== undefined) requireFamily(name, compiler);
   return only(({ family }) => test(family));
 }
 

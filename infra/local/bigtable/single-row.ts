@@ -5,6 +5,7 @@ import { nowMicros, type Database } from './database.ts';
 import { compileFilter } from './filters.ts';
 import { liveCells } from './gc.ts';
 import type { Limits } from './limits.ts';
+import { cellsIn, namedColumns } from './named-columns.ts';
 import { requireProfile, requireTransactions } from './profiles.ts';
 import { latin1 } from './row.ts';
 import type { StoredTable } from './table-store.ts';
@@ -44,7 +45,9 @@ export function checkAndMutateRow(database: Database, request: CheckAndMutateRow
   const now = nowMicros(database);
   const key = latin1(rowKey);
   const row = table.rows.get(key);
-  const cells = row ? liveCells(row, table.gcRuleOf, now) : [];
+  const columns = predicateFilter && namedColumns(predicateFilter);
+  const seen = row && columns ? { key, cells: cellsIn(row, columns) } : row;
+  const cells = seen ? liveCells(seen, table.gcRuleOf, now) : [];
   const isMatched = (predicate ? predicate(key, cells) : cells).length > 0;
   const mutations = isMatched ? trueMutations : falseMutations;
   if (mutations.length > 0) table.commit({ rowKey, mutations }, now);

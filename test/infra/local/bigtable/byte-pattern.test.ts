@@ -38,8 +38,18 @@ test.each(['[', '(', 'a**', '\\', '(?=a)', '(?<!a)', '(a)\\1', '\\pL', '\\k', '[
   },
 );
 
-test('a pattern without an operator is known as a literal', () => {
-  expect(compilePattern('a\\.b\\x00').literal).toBe('a.b\x00');
-  expect(compilePattern('a.b').literal).toBeUndefined();
-  expect(compilePattern('(?i)ab').literal).toBeUndefined();
+test.each([
+  { pattern: 'a\\.b\\x00', literals: ['a.b\x00'] },
+  { pattern: 'abc|de|', literals: ['abc', 'de', ''] },
+  { pattern: '\\Qa|b\\E|c\\|d', literals: ['a|b', 'c|d'] },
+  { pattern: '', literals: [''] },
+])('$pattern is known as all the texts that it matches', ({ pattern, literals }) => {
+  expect([...(compilePattern(pattern).literals ?? [])]).toEqual(literals);
 });
+
+test.each(['a.b', '(?i)ab', '(?i)a|b', 'x(a|b)', 'a|b+', '^a|b', 'a|[b]'])(
+  'what %s matches is not listed',
+  (pattern) => {
+    expect(compilePattern(pattern).literals).toBeUndefined();
+  },
+);
