@@ -101,8 +101,9 @@ export class ChannelSet {
   }
 
   /**
-   * Makes one unary call with an encoded request. The promise always resolves: with the ending, and with the answer's
-   * bytes when its status is OK. Each of `signals` cancels the call, which then ends as CANCELLED unless it was answered first.
+   * Makes one unary call with an encoded request. `onEnd` is called once: with the ending, and with the answer's bytes
+   * when its status is OK. Each of `signals` cancels the call, which then ends as CANCELLED unless it was answered first.
+   * A callback, because each promise on the way of a call costs the collector.
    */
   unary(
     method: string,
@@ -110,39 +111,40 @@ export class ChannelSet {
     metadata: Metadata,
     deadline: number,
     signals: readonly AbortSignal[],
-  ): Promise<UnaryEnding> {
-    if (this.#isClosed) return Promise.resolve({ ...NOT_SENT, isSent: false });
-    if (signals.some(({ aborted }) => aborted)) return Promise.resolve({ ...NOT_STARTED, isSent: false });
+    onEnd: (ending: UnaryEnding) => void,
+  ): void {
+    if (this.#isClosed || signals.some(({ aborted }) => aborted)) {
+      onEnd({ ...(this.#isClosed ? NOT_SENT : NOT_STARTED), isSent: false });
+      return;
+    }
     const channel = this.#pick();
-    channel.inFlight += 1;
     // What `makeUnaryRequest` is made of, without its interceptors and the stack trace that it keeps of every call.
     const call = channel.client.getChannel().createCall(method, deadline, null, null, null);
+    channel.inFlight += 1;
     const cancel = (): void => {
       call.cancelWithStatus(grpcStatus.CANCELLED, 'Cancelled on client');
     };
     const forgets = signals.map((signal) => onAbort(signal, cancel));
-    return new Promise((resolve) => {
-      let answer: Buffer | undefined;
-      call.start(metadata, {
-        onReceiveMetadata: () => undefined,
-        onReceiveMessage: (message: Buffer | null) => {
-          answer = message ?? undefined;
-        },
-        onReceiveStatus: (status) => {
-          for (const forget of forgets) forget();
-          channel.inFlight -= 1;
-          const isHeard = status.code !== grpcStatus.DEADLINE_EXCEEDED;
-          if (!isHeard) channel.isSuspect = true;
-          this.#retire(channel);
-          if (status.code !== grpcStatus.OK) resolve({ status, isHeard, isSent: true });
-          else if (answer) resolve({ status, isHeard, isSent: true, answer });
-          else resolve({ status: NO_ANSWER, isHeard, isSent: true });
-        },
-      });
-      call.sendMessageWithContext({}, request);
-      call.halfClose();
-      call.startRead();
+    let answer: Buffer | undefined;
+    call.start(metadata, {
+      onReceiveMetadata: () => undefined,
+      onReceiveMessage: (message: Buffer | null) => {
+        answer = message ?? undefined;
+      },
+      onReceiveStatus: (status) => {
+        for (const forget of forgets) forget();
+        channel.inFlight -= 1;
+        const isHeard = status.code !== grpcStatus.DEADLINE_EXCEEDED;
+        if (!isHeard) channel.isSuspect = true;
+        this.#retire(channel);
+        if (status.code !== grpcStatus.OK) onEnd({ status, isHeard, isSent: true });
+        else if (answer) onEnd({ status, isHeard, isSent: true, answer });
+        else onEnd({ status: NO_ANSWER, isHeard, isSent: true });
+      },
     });
+    call.sendMessageWithContext({}, request);
+    call.halfClose();
+    call.startRead();
   }
 
   close(): void {

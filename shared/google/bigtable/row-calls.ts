@@ -17,28 +17,37 @@ const PATHS: Readonly<Record<RowCall['method'], string>> = {
  */
 export function createRowCalls(pool: ClientPool): SendRowCall {
   const metadataOf = cachedMetadata();
-  return async (call) => {
-    const { table, signals } = call;
-    const deadlineAt = Date.now() + call.timeoutMillis;
-    let client: HeldClient | undefined;
+  const sendBy = (client: HeldClient, call: RowCall, deadlineAt: number): Promise<RowReply> =>
+    new Promise((resolve) => {
+      const end = (reply: RowReply): void => {
+        pool.release(client);
+        resolve(reply);
+      };
+      const { table, appProfileId, request, signals } = call;
+      try {
+        const path = PATHS[call.method];
+        const metadata = metadataOf(table, appProfileId);
+        client.channels.unary(path, request, metadata, deadlineAt, signals, ({ answer, status, isSent }) => {
+          end(answer ? { kind: 'answered', answer } : failed(statusName(status.code), status.details, !isSent));
+        });
+      } catch (error) {
+        // Endings are told, not thrown: whatever is thrown was thrown before a request was made.
+        end(failed('UNAVAILABLE', `no request could be made: ${toError(error).message}`, true));
+      }
+    });
+  const sendOnceFree = async (call: RowCall, deadlineAt: number): Promise<RowReply> => {
+    let client: HeldClient;
     try {
-      client = pool.hold(table) ?? (await pool.wait(table, AbortSignal.any([...signals, timeout(deadlineAt)])));
-      // Its endings never reject: whatever is thrown was thrown before a request was made.
-      const ending = await client.channels.unary(
-        PATHS[call.method],
-        call.request,
-        metadataOf(table, call.appProfileId),
-        deadlineAt,
-        signals,
-      );
-      return ending.answer
-        ? { kind: 'answered', answer: ending.answer }
-        : failed(statusName(ending.status.code), ending.status.details, !ending.isSent);
+      client = await pool.wait(call.table, AbortSignal.any([...call.signals, timeout(deadlineAt)]));
     } catch (error) {
       return failed('UNAVAILABLE', `no client: ${toError(error).message}`, true);
-    } finally {
-      if (client) pool.release(client);
     }
+    return sendBy(client, call, deadlineAt);
+  };
+  return (call) => {
+    const deadlineAt = Date.now() + call.timeoutMillis;
+    const client = pool.hold(call.table);
+    return client ? sendBy(client, call, deadlineAt) : sendOnceFree(call, deadlineAt);
   };
 }
 

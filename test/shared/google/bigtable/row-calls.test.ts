@@ -124,6 +124,17 @@ describe('over gRPC, against the embedded server', () => {
     });
   });
 
+  test('a table that no address can name leaves the call unsent, and its client free', async () => {
+    await withPool({ emulatorEndpoint: bigtable.address, maxActiveInstances: 1 }, async (only) => {
+      const send = createRowCalls(only);
+      expect(await send(callOf(increment(), { table: tableName('p', 'other', '\ud800') }))).toMatchObject({
+        kind: 'failed',
+        isUnsent: true,
+      });
+      expect(await send(callOf(increment(), { timeoutMillis: 2000 }))).toMatchObject({ isUnsent: false });
+    });
+  });
+
   test('a pool that is closed leaves the call unsent', async () => {
     const closed = new ClientPool({ ...LIMITS, emulatorEndpoint: bigtable.address }, systemClock, createMetrics());
     closed.close();
