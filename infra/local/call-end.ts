@@ -1,5 +1,6 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { abortable } from '../../shared/base/abortable.ts';
+import { onAbort } from '../../shared/base/on-abort.ts';
 import { GrpcError } from './grpc.ts';
 
 /** What a handler of a local server needs so that it ends with its call. */
@@ -12,16 +13,19 @@ export interface CallEnd {
 
 export function endOf(call: { on(event: 'cancelled', listener: () => void): unknown }, closing: AbortSignal): CallEnd {
   const controller = new AbortController();
+  let isAnswered = false;
   const abort = (): void => {
-    controller.abort(new GrpcError('CANCELLED', 'the call ended before it was answered'));
+    // A call that was answered is told to be cancelled too: nothing is left to end.
+    if (!isAnswered) controller.abort(new GrpcError('CANCELLED', 'the call ended before it was answered'));
   };
   call.on('cancelled', abort);
-  closing.addEventListener('abort', abort, { once: true });
+  const forget = onAbort(closing, abort);
   if (closing.aborted) abort();
   return {
     signal: controller.signal,
     release: () => {
-      closing.removeEventListener('abort', abort);
+      isAnswered = true;
+      forget();
     },
   };
 }

@@ -18,11 +18,14 @@ metrics.snapshot();
 requests = 0;
 
 const measured = write(hotEnvelopes(warmUpEnvelopes, warmUpEnvelopes + envelopes, 'hot'));
+const cpuBefore = process.cpuUsage();
 const startedAt = performance.now();
 await measured();
 const millis = performance.now() - startedAt;
+const { user, system } = process.cpuUsage(cpuBefore);
 endWith({
   envelopesPerSecond: (envelopes * 1000) / millis,
+  cpuMicrosPerEnvelope: (user + system) / envelopes,
   requests: requests + (metrics.snapshot().distributions.rowRequestLatency?.count ?? 0),
 } satisfies HotRowResult);
 

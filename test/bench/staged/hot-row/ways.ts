@@ -15,6 +15,8 @@ export interface HotRowArgument {
 
 export interface HotRowResult {
   readonly envelopesPerSecond: number;
+  /** Of the client's process. */
+  readonly cpuMicrosPerEnvelope: number;
   readonly requests: number;
 }
 
