@@ -62,8 +62,9 @@ export class RowLane {
 
   /** The effect is decided, or nobody wants it any more: its identity may come again as a new one. */
   done(effect: Effect): void {
+    const { identity } = effect.envelope;
     if (this.#first === effect) this.#first = undefined;
-    else this.#others?.delete(effect.envelope.identity);
+    else if (this.#others?.get(identity) === effect) this.#others.delete(identity);
   }
 }
 
