@@ -83,7 +83,10 @@ interface Disturbed {
   readonly held: number;
 }
 
-/** Kills the committer in the middle of a drain, and has a second coordinator come while the first is at it. */
+/**
+ * Kills the committer in the middle of a drain, and has coordinators come while another is at it. Two come at once: where
+ * they meet the moment between two invocations of the scheduler, one of them takes the lease and the other leaves it.
+ */
 async function disturb(
   { connector }: Platform,
   trouble: Trouble,
@@ -98,9 +101,13 @@ async function disturb(
     `the committer of ${VICTIM} (process ${pid}) was killed with ${unanswered} writes applied and not answered; its segments come again when its claims run out, after half a minute`,
   );
   await committer.restart();
-  const outcomes = await postBeside(internalFunction(connector.internal, 'coordinate'), signal);
-  const held = outcomes.filter(({ outcome }) => outcome === 'held').length;
-  progress.say(`a second coordinator was sent beside the first: it left ${held} of ${outcomes.length} pipelines to it`);
+  const coordinate = internalFunction(connector.internal, 'coordinate');
+  const outcomes = (await Promise.all([postBeside(coordinate, signal), postBeside(coordinate, signal)])).flat();
+  const pipelinesOf = (some: typeof outcomes): number => new Set(some.map(({ pipeline }) => pipeline)).size;
+  const held = pipelinesOf(outcomes.filter(({ outcome }) => outcome === 'held'));
+  progress.say(
+    `coordinators were sent beside one another: ${held} of ${pipelinesOf(outcomes)} pipelines were left to the one that had them`,
+  );
   return { unanswered, held };
 }
 

@@ -71,7 +71,7 @@ export interface CoordinatorOutcome {
   readonly outcome: string;
 }
 
-/** A second invocation beside the one that the scheduler has made; what it answers of each pipeline. */
+/** An invocation beside those that the scheduler makes; what it answers of each pipeline. */
 export async function postBeside(
   { function: { url } }: InternalFunction,
   signal: AbortSignal,

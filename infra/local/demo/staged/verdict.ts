@@ -18,7 +18,7 @@ export interface StagedObserved {
   /** What the functions counted. */
   readonly deduplicated: number;
   readonly redispatched: number;
-  /** Pipelines that the second coordinator left to the first. */
+  /** Pipelines that a coordinator left to another that was at work. */
   readonly held: number;
 }
 
