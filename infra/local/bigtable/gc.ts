@@ -30,10 +30,10 @@ export function isCondemned(rule: GcRule, cell: Cell, position: number, nowMicro
 }
 
 /**
- * The cells of the row that the rules leave, in order: what a reader sees. The row's own list when they leave all, so
- * it must be used before the row changes.
+ * The cells that the rules leave, in order: what a reader sees. They are a row's, or those of whole columns of one: a
+ * rule looks at no other column. The list itself when they leave all, so it must be used before the row changes.
  */
-export function liveCells({ cells }: Row, ruleOf: RuleOf, nowMicros: bigint): readonly Cell[] {
+export function liveCells(cells: readonly Cell[], ruleOf: RuleOf, nowMicros: bigint): readonly Cell[] {
   let rule: GcRule | undefined;
   let version = 0;
   const isLive = (cell: Cell, at: number): boolean => {

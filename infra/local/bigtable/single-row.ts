@@ -2,8 +2,7 @@ import { GrpcError } from '../grpc.ts';
 import type { CheckAndMutateRowRequest, MutateRowRequest } from '../proto/google/bigtable/v2/bigtable.ts';
 import type { Mutation } from '../proto/google/bigtable/v2/data.ts';
 import { nowMicros, type Database } from './database.ts';
-import { compileFilter } from './filters.ts';
-import { liveCells } from './gc.ts';
+import { compileFilter, passingCells } from './filters.ts';
 import type { Limits } from './limits.ts';
 import { requireProfile, requireTransactions } from './profiles.ts';
 import { latin1 } from './row.ts';
@@ -39,13 +38,12 @@ export function checkAndMutateRow(database: Database, request: CheckAndMutateRow
   refuseBranches(trueMutations, falseMutations, rowKey, database.limits);
   refuseForSchema(table, rowKey, trueMutations);
   refuseForSchema(table, rowKey, falseMutations);
-  const predicate = predicateFilter && compileFilter(predicateFilter, table.families, database);
+  const predicate = compileFilter(predicateFilter, table.families, database);
 
   const now = nowMicros(database);
   const key = latin1(rowKey);
-  const row = table.rows.get(key);
-  const cells = row ? liveCells(row, table.gcRuleOf, now) : [];
-  const isMatched = (predicate ? predicate(key, cells) : cells).length > 0;
+  const row = table.rows.get(key) ?? { key, cells: [] };
+  const isMatched = passingCells(predicate, row, table.gcRuleOf, now).length > 0;
   const mutations = isMatched ? trueMutations : falseMutations;
   if (mutations.length > 0) table.commit({ rowKey, mutations }, now);
   return isMatched;

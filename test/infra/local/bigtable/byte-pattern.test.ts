@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compilePattern } from '../../../../infra/local/bigtable/byte-pattern.ts';
 
@@ -38,8 +39,34 @@ test.each(['[', '(', 'a**', '\\', '(?=a)', '(?<!a)', '(a)\\1', '\\pL', '\\k', '[
   },
 );
 
-test('a pattern without an operator is known as a literal', () => {
-  expect(compilePattern('a\\.b\\x00').literal).toBe('a.b\x00');
-  expect(compilePattern('a.b').literal).toBeUndefined();
-  expect(compilePattern('(?i)ab').literal).toBeUndefined();
+test.each([
+  { pattern: 'a\\.b\\x00', literals: ['a.b\x00'] },
+  { pattern: '', literals: [''] },
+  { pattern: '(?s)ab', literals: ['ab'] },
+  { pattern: 'a|b', literals: ['a', 'b'] },
+  { pattern: 'a||\\Qb|c\\E|a{|', literals: ['a', '', 'b|c', 'a{', ''] },
+  { pattern: 'a|a', literals: ['a', 'a'] },
+  { pattern: 'a\\|b', literals: ['a|b'] },
+  { pattern: 'a.b', literals: undefined },
+  { pattern: 'a|b+', literals: undefined },
+  { pattern: 'a|(b|c)', literals: undefined },
+  { pattern: '(?i)a|b', literals: undefined },
+  { pattern: '^a|b$', literals: undefined },
+  { pattern: 'a{2}|b', literals: undefined },
+])('$pattern is known as these literals: $literals', ({ pattern, literals }) => {
+  expect(compilePattern(pattern).literals).toEqual(literals);
+});
+
+test('alternatives of literals match what they match as a regular expression', () => {
+  const part = fc.constantFrom('a', 'b', '|', '\\|', '\\x61', '\\Qb|\\E', '\\n', '{', '\xff', '-');
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '|', '\n', '{', '\xff', '-'), maxLength: 3 });
+  const property = fc.property(fc.array(part, { maxLength: 8 }), text, (parts, candidate) => {
+    const pattern = parts.join('');
+    const { test: isOne, literals } = compilePattern(pattern);
+    const grouped = compilePattern(`(?:${pattern})`);
+    expect(grouped.literals).toBeUndefined();
+    for (const each of [candidate, ...(literals ?? [])]) expect(isOne(each)).toBe(grouped.test(each));
+    expect(literals).toBeDefined();
+  });
+  fc.assert(property, { seed: 41, numRuns: 1000 });
 });
