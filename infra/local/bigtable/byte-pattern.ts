@@ -5,28 +5,30 @@
  */
 export type BytePattern = (text: string) => boolean;
 
-/** A compiled pattern, with the texts that it stands for when they can be listed. */
+/** A compiled pattern, with the texts that it stands for when it holds nothing but literals. */
 export interface CompiledPattern {
   readonly test: BytePattern;
-  /** The only texts that it matches, when the pattern is a literal or an alternation of literals. */
-  readonly literals: ReadonlySet<string> | undefined;
+  /**
+   * The only texts that it matches, one per alternative and as they are written (so the same text may be there twice),
+   * when the pattern holds no operator but `|` outside of groups. One text is a literal.
+   */
+  readonly literals: readonly string[] | undefined;
 }
-
-/** Bytes that mean nothing but themselves, and bars: no need to look at each. */
-const PLAIN_ALTERNATION = /^[\w|]*$/;
 
 /** Compiles a pattern whose characters are its bytes. Throws a `SyntaxError` that says what is wrong with it. */
 export function compilePattern(pattern: string): CompiledPattern {
-  if (PLAIN_ALTERNATION.test(pattern)) return listed(pattern.split('|'));
   const { source, literals, flags } = translate(pattern);
-  if (literals) return listed(literals);
+  if (literals) return { test: isOneOf(literals), literals };
   const expression = new RegExp(`^(?:${source})$`, flags);
   return { test: (text) => expression.test(text), literals: undefined };
 }
 
-function listed(texts: readonly string[]): CompiledPattern {
-  const literals = new Set(texts);
-  return { test: (text) => literals.has(text), literals };
+/** The set is made at the first question: where columns are looked up by name, most patterns are never asked one. */
+function isOneOf(literals: readonly string[]): BytePattern {
+  const [only] = literals;
+  if (literals.length === 1) return (text) => text === only;
+  let texts: ReadonlySet<string> | undefined;
+  return (text) => (texts ??= new Set(literals)).has(text);
 }
 
 interface Translation {
@@ -41,11 +43,8 @@ function translate(pattern: string): Translation {
   const scanner = new Scanner(leading ? pattern.slice(leading[0].length) : pattern, flags.has('s') ? '[^]' : '[^\\n]');
   scanner.run();
   const ignoresCase = flags.has('i');
-  return {
-    source: scanner.source,
-    literals: ignoresCase ? undefined : scanner.literals,
-    flags: ignoresCase ? 'i' : '',
-  };
+  const literals = ignoresCase ? undefined : scanner.literals;
+  return { source: scanner.source, literals, flags: ignoresCase ? 'i' : '' };
 }
 
 /** The classes that RE2 and JavaScript spell alike but read differently, and those that JavaScript lacks. */
@@ -71,11 +70,12 @@ const POSIX_CLASSES: Readonly<Record<string, string>> = {
   xdigit: '0-9A-Fa-f',
 };
 const CONTROL_ESCAPES: Readonly<Record<string, string>> = { a: '\x07', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
-const OPERATORS = new Set('*+?)^$');
+/** Characters that stand for themselves, up to the next that is or may begin an operator, or escapes another. */
+const PLAIN = /[^\\[.({*+?)|^$]+/y;
 
 class Scanner {
   source = '';
-  /** The alternatives so far; undefined from the first operator on that is not the bar between two of them. */
+  /** The alternatives up to here; undefined from the first operator on that is not a `|` between them. */
   literals: string[] | undefined = [''];
   readonly #pattern: string;
   readonly #dot: string;
@@ -87,17 +87,31 @@ class Scanner {
   }
 
   run(): void {
-    while (this.#at < this.#pattern.length) {
+    for (;;) {
+      this.#text(this.#plain());
+      if (this.#at >= this.#pattern.length) return;
       const character = this.#next();
       if (character === '\\') this.#escape();
       else if (character === '[') this.#class();
       else if (character === '.') this.#operator(this.#dot);
       else if (character === '(') this.#group();
       else if (character === '{') this.#repetition();
-      else if (character === '|') this.#bar();
-      else if (OPERATORS.has(character)) this.#operator(character);
-      else this.#text(character);
+      else if (character === '|') this.#alternative();
+      else this.#operator(character);
     }
+  }
+
+  #plain(): string {
+    PLAIN.lastIndex = this.#at;
+    const plain = PLAIN.exec(this.#pattern)?.[0] ?? '';
+    this.#at += plain.length;
+    return plain;
+  }
+
+  /** A group makes `literals` undefined, so while there are some, the `|` stands outside of groups. */
+  #alternative(): void {
+    this.source += '|';
+    this.literals?.push('');
   }
 
   #group(): void {
@@ -160,7 +174,7 @@ class Scanner {
     const end = this.#pattern.indexOf('\\E', this.#at);
     const text = this.#pattern.slice(this.#at, end < 0 ? undefined : end);
     this.#at = end < 0 ? this.#pattern.length : end + 2;
-    for (const character of text) this.#text(character);
+    this.#text(text);
   }
 
   /** A bracket expression; the opening bracket was read. */
@@ -195,14 +209,10 @@ class Scanner {
     return hex(this.#escapedByte(character));
   }
 
-  #text(character: string): void {
-    this.source += hex(character);
-    if (this.literals) this.literals.push((this.literals.pop() ?? '') + character);
-  }
-
-  #bar(): void {
-    this.source += '|';
-    this.literals?.push('');
+  #text(text: string): void {
+    this.source += text.replaceAll(/\W/g, hex);
+    const alternative = this.literals?.pop();
+    if (alternative !== undefined) this.literals?.push(alternative + text);
   }
 
   #operator(source: string): void {

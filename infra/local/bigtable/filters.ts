@@ -3,15 +3,21 @@ import { GrpcError } from '../grpc.ts';
 import { RowFilter, type RowFilter_Condition } from '../proto/google/bigtable/v2/data.ts';
 import type { ReadCell } from './cells.ts';
 import { columnRange, pattern, timestampRange, valueRange, type CellTest } from './cell-tests.ts';
+import { liveCells, type RuleOf } from './gc.ts';
 import type { Limits } from './limits.ts';
-import { compareCells } from './row.ts';
+import { cellsAround, namedColumns, type NamedColumns } from './named-columns.ts';
+import { compareCells, type Row } from './row.ts';
 import type { Families } from './validate.ts';
 
 /**
  * Row filters. A filter takes the cells of one row, in the service's order, and gives those that pass, in the same
  * order; filters that see single cells are in `cell-tests.ts`. Pure, but for the randomness of row samples.
  */
-export type CompiledFilter = (rowKey: string, cells: readonly ReadCell[]) => readonly ReadCell[];
+export interface CompiledFilter {
+  readonly pass: (rowKey: string, cells: readonly ReadCell[]) => readonly ReadCell[];
+  /** When there are such: cells of other columns may be left out of `pass`, and it gives the same. */
+  readonly columns: NamedColumns | undefined;
+}
 
 export interface FilterOptions {
   readonly limits: Limits;
@@ -25,6 +31,8 @@ interface Compiler extends FilterOptions {
   readonly families: Families;
   /** Whether a condition is around: it may not hold a sink. */
   readonly isInCondition: boolean;
+  /** Filled by every filter by family or qualifier whose pattern is of literals. */
+  readonly literals: Map<RowFilter['filter'], readonly string[]>;
 }
 
 const NOTHING: readonly ReadCell[] = [];
@@ -38,16 +46,29 @@ export function compileFilter(
   families: Families,
   options: FilterOptions,
 ): CompiledFilter {
-  if (!filter) return (_rowKey, cells) => cells;
+  if (!filter) return { pass: (_rowKey, cells) => cells, columns: undefined };
   const size = RowFilter.encode(filter).finish().length;
   const { limits, random } = options;
   if (size > limits.filterBytes) throw invalid(`has ${size} bytes serialized; it may not exceed ${limits.filterBytes}`);
-  const stage = compile(filter, { limits, random, families, isInCondition: false });
-  return (rowKey, cells) => {
+  const literals = new Map<RowFilter['filter'], readonly string[]>();
+  const stage = compile(filter, { limits, random, families, isInCondition: false, literals });
+  const pass: CompiledFilter['pass'] = (rowKey, cells) => {
     const sink: ReadCell[] = [];
     const passed = stage(rowKey, cells, sink);
     return sink.length === 0 ? passed : [...passed, ...sink].sort(compareCells);
   };
+  return { pass, columns: namedColumns(filter, literals) };
+}
+
+/** What the filter passes of the row's cells that garbage collection leaves. To be used before the row changes. */
+export function passingCells(
+  { pass, columns }: CompiledFilter,
+  row: Row,
+  ruleOf: RuleOf,
+  nowMicros: bigint,
+): readonly ReadCell[] {
+  const cells = columns ? cellsAround(row, columns) : row.cells;
+  return pass(row.key, liveCells(cells, ruleOf, nowMicros));
 }
 
 function compile({ filter }: RowFilter, compiler: Compiler): Stage {
@@ -81,9 +102,10 @@ function compile({ filter }: RowFilter, compiler: Compiler): Stage {
       return (_rowKey, cells) => (compiler.random() < share ? cells : NOTHING);
     }
     case 'familyNameRegexFilter':
-      return familyName(filter.value, compiler);
+      return familyName(filter, compiler);
     case 'columnQualifierRegexFilter': {
-      const { test } = pattern('column_qualifier_regex_filter', filter.value);
+      const { test, literals } = pattern('column_qualifier_regex_filter', filter.value);
+      if (literals) compiler.literals.set(filter, literals);
       return only(({ qualifier }) => test(qualifier));
     }
     case 'columnRangeFilter':
@@ -153,11 +175,15 @@ function condition({ predicateFilter, trueFilter, falseFilter }: RowFilter_Condi
   };
 }
 
-function familyName(expression: string, compiler: Compiler): Stage {
+function familyName(
+  filter: Extract<RowFilter['filter'], { $case: 'familyNameRegexFilter' }>,
+  compiler: Compiler,
+): Stage {
+  const expression = filter.value;
   if (expression.includes(':')) throw invalid('family_name_regex_filter must not contain ":"');
   const { test, literals } = pattern('family_name_regex_filter', Buffer.from(expression));
-  const [name] = literals?.size === 1 ? literals : [];
-  if (name !== undefined) requireFamily(name, compiler);
+  if (literals?.length === 1) requireFamily(literals[0]!, compiler);
+  if (literals) compiler.literals.set(filter, literals);
   return only(({ family }) => test(family));
 }
 

@@ -1,3 +1,4 @@
+import { partitionPoint } from '../ordered-index.ts';
 import type { Cell, Row, Run } from './row.ts';
 
 /**
@@ -15,7 +16,7 @@ export type GcRule =
 /** The rule of a family, or undefined when the family keeps everything. */
 export type RuleOf = (family: string) => GcRule | undefined;
 
-/** Whether the rule condemns the cell at `position` (0 = newest) of its column. */
+/** Whether the rule condemns the cell at `position` (0 = newest) of its column. It then condemns all older ones too. */
 export function isCondemned(rule: GcRule, cell: Cell, position: number, nowMicros: bigint): boolean {
   switch (rule.kind) {
     case 'maxVersions':
@@ -30,10 +31,10 @@ export function isCondemned(rule: GcRule, cell: Cell, position: number, nowMicro
 }
 
 /**
- * The cells of the row that the rules leave, in order: what a reader sees. The row's own list when they leave all, so
- * it must be used before the row changes.
+ * The cells that the rules leave, in order: what a reader sees. They are a row's, or those of whole columns of one: a
+ * rule looks at no other column. The list itself when they leave all, so it must be used before the row changes.
  */
-export function liveCells({ cells }: Row, ruleOf: RuleOf, nowMicros: bigint): readonly Cell[] {
+export function liveCells(cells: readonly Cell[], ruleOf: RuleOf, nowMicros: bigint): readonly Cell[] {
   let rule: GcRule | undefined;
   let version = 0;
   const isLive = (cell: Cell, at: number): boolean => {
@@ -54,6 +55,6 @@ export function liveCells({ cells }: Row, ruleOf: RuleOf, nowMicros: bigint): re
 export function sweepColumn(row: Row, { start, end }: Run, rule: GcRule, nowMicros: bigint): void {
   const versions = end - start;
   if (versions < 2 || (versions & (versions - 1)) !== 0) return;
-  const live = row.cells.slice(start, end).filter((cell, version) => !isCondemned(rule, cell, version, nowMicros));
-  if (live.length < versions) row.cells = [...row.cells.slice(0, start), ...live, ...row.cells.slice(end)];
+  const live = partitionPoint(versions, (at) => !isCondemned(rule, row.cells[start + at]!, at, nowMicros));
+  if (live < versions) row.cells.splice(start + live, versions - live);
 }

@@ -1,35 +1,43 @@
 import type { RowFilter } from '../proto/google/bigtable/v2/data.ts';
-import { pattern } from './cell-tests.ts';
 import { columnRun, type Cell, type Row } from './row.ts';
 
-/** The columns outside of which a filter lets nothing through. */
+/**
+ * The columns that a filter names. The service seeks to them, so that a row of very many columns costs a request no
+ * more than the few that it asks about; so does this store. Pure.
+ */
 export interface NamedColumns {
   readonly family: string;
-  /** As latin1, in order. */
+  /** As latin1, in any order; one may be there twice. */
   readonly qualifiers: readonly string[];
 }
 
+/** For filters by family and by qualifier: the texts that they are alternatives of, when they are nothing else. */
+export type Literals = ReadonlyMap<RowFilter['filter'], readonly string[]>;
+
 /**
- * The columns that a filter names: a chain that begins with one family and then with qualifiers that can be listed. The
- * service seeks to them, and so must we: a row that holds ten thousands of markers is asked for some of them again and
- * again. Undefined for any other filter. Throws INVALID_ARGUMENT for a pattern that is none. Pure.
+ * The columns outside of which the filter sees no cell: those of a chain that begins with one family and then
+ * alternatives of qualifiers, each exactly. Undefined for every other filter. A chain in a chain counts as its parts.
  */
-export function namedColumns({ filter }: RowFilter): NamedColumns | undefined {
-  if (filter?.$case !== 'chain') return undefined;
-  const [first, second] = filter.value.filters;
-  if (first?.filter?.$case === 'chain') return namedColumns(first);
-  if (first?.filter?.$case !== 'familyNameRegexFilter') return undefined;
-  if (second?.filter?.$case !== 'columnQualifierRegexFilter') return undefined;
-  const families = pattern('family_name_regex_filter', Buffer.from(first.filter.value)).literals;
-  const qualifiers = pattern('column_qualifier_regex_filter', second.filter.value).literals;
-  const [family] = families?.size === 1 ? families : [];
-  return family === undefined || !qualifiers ? undefined : { family, qualifiers: [...qualifiers].toSorted() };
+export function namedColumns(filter: RowFilter, literals: Literals): NamedColumns | undefined {
+  const [first, second] = links(filter);
+  if (first?.$case !== 'familyNameRegexFilter' || second?.$case !== 'columnQualifierRegexFilter') return undefined;
+  const families = literals.get(first);
+  const qualifiers = literals.get(second);
+  return families?.length === 1 && qualifiers ? { family: families[0]!, qualifiers } : undefined;
 }
 
-/** The cells of these columns, in the order in which the row has them. */
-export function cellsIn(row: Row, { family, qualifiers }: NamedColumns): Cell[] {
-  return qualifiers.flatMap((qualifier) => {
-    const { start, end } = columnRun(row, family, qualifier);
-    return row.cells.slice(start, end);
-  });
+/** The cells of these columns in the service's order, perhaps with others: a small row is not worth the seeking. */
+export function cellsAround(row: Row, { family, qualifiers }: NamedColumns): readonly Cell[] {
+  if (row.cells.length <= qualifiers.length) return row.cells;
+  const runs = qualifiers
+    .map((qualifier) => columnRun(row, family, qualifier))
+    .filter(({ start, end }) => start < end)
+    .sort((left, right) => left.start - right.start);
+  return runs.flatMap(({ start, end }, at) => (runs[at - 1]?.start === start ? [] : row.cells.slice(start, end)));
+}
+
+/** The filters that a cell passes one after the other. */
+function* links({ filter }: RowFilter): Generator<RowFilter['filter']> {
+  if (filter?.$case !== 'chain') yield filter;
+  else for (const each of filter.value.filters) yield* links(each);
 }

@@ -10,8 +10,7 @@ import { refusal } from './calls.ts';
 import { chunkBytes, rowChunks } from './chunks.ts';
 import { nowMicros, type Database } from './database.ts';
 import type { EffectOf } from './faults.ts';
-import { compileFilter } from './filters.ts';
-import { liveCells } from './gc.ts';
+import { compileFilter, passingCells } from './filters.ts';
 import { requireProfile } from './profiles.ts';
 import { keyRanges, rowsIn } from './row-ranges.ts';
 
@@ -48,7 +47,7 @@ export async function readRows(
       await nextTurn();
       signal.throwIfAborted();
     }
-    const cells = filter(row.key, liveCells(row, table.gcRuleOf, nowMicros(database)));
+    const cells = passingCells(filter, row, table.gcRuleOf, nowMicros(database));
     if (cells.length === 0) continue;
     await message.add(rowChunks(row.key, cells));
     sent += 1n;

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compilePattern } from '../../../../infra/local/bigtable/byte-pattern.ts';
 
@@ -40,16 +41,32 @@ test.each(['[', '(', 'a**', '\\', '(?=a)', '(?<!a)', '(a)\\1', '\\pL', '\\k', '[
 
 test.each([
   { pattern: 'a\\.b\\x00', literals: ['a.b\x00'] },
-  { pattern: 'abc|de|', literals: ['abc', 'de', ''] },
-  { pattern: '\\Qa|b\\E|c\\|d', literals: ['a|b', 'c|d'] },
   { pattern: '', literals: [''] },
-])('$pattern is known as all the texts that it matches', ({ pattern, literals }) => {
-  expect([...(compilePattern(pattern).literals ?? [])]).toEqual(literals);
+  { pattern: '(?s)ab', literals: ['ab'] },
+  { pattern: 'a|b', literals: ['a', 'b'] },
+  { pattern: 'a||\\Qb|c\\E|a{|', literals: ['a', '', 'b|c', 'a{', ''] },
+  { pattern: 'a|a', literals: ['a', 'a'] },
+  { pattern: 'a\\|b', literals: ['a|b'] },
+  { pattern: 'a.b', literals: undefined },
+  { pattern: 'a|b+', literals: undefined },
+  { pattern: 'a|(b|c)', literals: undefined },
+  { pattern: '(?i)a|b', literals: undefined },
+  { pattern: '^a|b$', literals: undefined },
+  { pattern: 'a{2}|b', literals: undefined },
+])('$pattern is known as these literals: $literals', ({ pattern, literals }) => {
+  expect(compilePattern(pattern).literals).toEqual(literals);
 });
 
-test.each(['a.b', '(?i)ab', '(?i)a|b', 'x(a|b)', 'a|b+', '^a|b', 'a|[b]'])(
-  'what %s matches is not listed',
-  (pattern) => {
-    expect(compilePattern(pattern).literals).toBeUndefined();
-  },
-);
+test('alternatives of literals match what they match as a regular expression', () => {
+  const part = fc.constantFrom('a', 'b', '|', '\\|', '\\x61', '\\Qb|\\E', '\\n', '{', '\xff', '-');
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '|', '\n', '{', '\xff', '-'), maxLength: 3 });
+  const property = fc.property(fc.array(part, { maxLength: 8 }), text, (parts, candidate) => {
+    const pattern = parts.join('');
+    const { test: isOne, literals } = compilePattern(pattern);
+    const grouped = compilePattern(`(?:${pattern})`);
+    expect(grouped.literals).toBeUndefined();
+    for (const each of [candidate, ...(literals ?? [])]) expect(isOne(each)).toBe(grouped.test(each));
+    expect(literals).toBeDefined();
+  });
+  fc.assert(property, { seed: 41, numRuns: 1000 });
+});

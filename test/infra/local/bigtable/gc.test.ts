@@ -19,7 +19,7 @@ function rowOf(...agesSeconds: readonly bigint[]): Row {
 }
 
 const agesLeft = (row: Row, rule: GcRule | undefined): bigint[] =>
-  liveCells(row, (family) => (family === 'f' ? rule : undefined), NOW_MICROS)
+  liveCells(row.cells, (family) => (family === 'f' ? rule : undefined), NOW_MICROS)
     .filter(({ family }) => family === 'f')
     .map(({ timestampMicros }) => (NOW_MICROS - timestampMicros) / 1_000_000n);
 
@@ -43,7 +43,7 @@ test.each<{ name: string; rule: GcRule | undefined; left: bigint[] }>([
 
 test('other families keep their own rules', () => {
   const row = rowOf(1n, 2n);
-  const live = liveCells(row, (family) => (family === 'g' ? age(1n) : undefined), NOW_MICROS);
+  const live = liveCells(row.cells, (family) => (family === 'g' ? age(1n) : undefined), NOW_MICROS);
   expect(live.map(({ family }) => family)).toEqual(['f', 'f']);
 });
 
