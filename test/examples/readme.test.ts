@@ -84,7 +84,9 @@ test('every function that is deployed is one, and every one is deployed', async 
 });
 
 test.each(sessions)('the command prints what is shown: $name', async ({ code }) => {
-  const session = /^\$ echo '(?<record>.*)' \|\n {2}npm run -s connector -- (?<command>.*)\n(?<shown>[^]*)$/.exec(code);
+  const session = /^\$ echo '(?<record>.*)' \|\n {2}npm --silent run connector -- (?<command>.*)\n(?<shown>[^]*)$/.exec(
+    code,
+  );
   const { record = '', command = '', shown } = session?.groups ?? {};
   const { code: exitCode, out } = await run(command.split(' '), { config: configurations[0]!.code, stdin: record });
   expect(`${out}\n`).toBe(shown);
