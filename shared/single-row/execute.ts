@@ -70,16 +70,20 @@ export function createRowExecutor(
         if (group?.isOver) return WITHHELD;
         const startedAt = clock.now();
         const encoded = encodeRowRequest(table, options.appProfileId, sent);
+        let reply: RowReply;
         inFlight += 1;
-        const reply = await send({
-          method: METHODS[sent.kind],
-          table,
-          appProfileId: options.appProfileId,
-          request: encoded,
-          timeoutMillis: options.requestTimeoutMillis,
-          signals: [signal, closing.signal],
-        });
-        inFlight -= 1;
+        try {
+          reply = await send({
+            method: METHODS[sent.kind],
+            table,
+            appProfileId: options.appProfileId,
+            request: encoded,
+            timeoutMillis: options.requestTimeoutMillis,
+            signals: [signal, closing.signal],
+          });
+        } finally {
+          inFlight -= 1;
+        }
         if (isClosed()) return CLOSED;
         const outcome = judge(reply, { asked: request, sent, table, isGuarded: marker !== undefined }, signal);
         if (group && (outcome.kind === 'ambiguous' || outcome.kind === 'fatal')) group.isOver = true;
