@@ -1,7 +1,6 @@
 import type { Mutation, Mutation_AddToCell, Mutation_MergeToCell, Value } from '../proto/google/bigtable/v2/data.ts';
 import { addInput, mergeState, type AggregateOperand } from './aggregates.ts';
 import { sweepColumn } from './gc.ts';
-import { NewColumns } from './new-columns.ts';
 import { columnRun, deleteCells, deleteFamily, findCell, latin1, putCell, type Cell, type Row } from './row.ts';
 import type { Families } from './validate.ts';
 
@@ -19,17 +18,12 @@ export interface ApplyContext {
  * whatever can be refused was refused by `validate.ts` before the first of them. Changes `row`; no I/O.
  */
 export function applyMutations(row: Row, mutations: readonly Mutation[], context: ApplyContext): void {
-  const newColumns = NewColumns.of(row);
   for (const { mutation } of mutations) {
-    if (mutation?.$case !== 'setCell') newColumns?.flush();
     switch (mutation?.$case) {
       case 'setCell': {
         const { familyName, columnQualifier, timestampMicros, value } = mutation.value;
         const micros = timestampMicros === -1n ? serverTime(context) : timestampMicros;
-        const cell = { family: familyName, qualifier: latin1(columnQualifier), timestampMicros: micros, value };
-        if (newColumns?.take(cell)) break;
-        newColumns?.flush();
-        put(row, cell, context);
+        put(row, { family: familyName, qualifier: latin1(columnQualifier), timestampMicros: micros, value }, context);
         break;
       }
       case 'addToCell':
@@ -57,7 +51,6 @@ export function applyMutations(row: Row, mutations: readonly Mutation[], context
         break;
     }
   }
-  newColumns?.flush();
 }
 
 function applyAggregate(

@@ -68,21 +68,6 @@ export function putCell(row: Row, cell: Cell): void {
   else cells.splice(at, 0, cell);
 }
 
-/** Puts cells into the row that it does not have yet, each once, moving every cell at most once. */
-export function putNewCells({ cells }: Row, added: readonly Cell[]): void {
-  const sorted = added.toSorted(compareCells);
-  let end = cells.length;
-  for (const cell of sorted) cells.push(cell);
-  // From the last: cells behind the place of the n-th move by n.
-  for (let nth = sorted.length; nth > 0; nth -= 1) {
-    const cell = sorted[nth - 1]!;
-    const at = partitionPoint(end, (i) => compareCells(cells[i]!, cell) < 0);
-    for (let i = end - 1; i >= at; i -= 1) cells[i + nth] = cells[i]!;
-    cells[at + nth - 1] = cell;
-    end = at;
-  }
-}
-
 /** Deletes the column's versions in [start, end); an `endMicros` of 0 means no upper bound. */
 export function deleteCells(row: Row, family: string, qualifier: string, startMicros: bigint, endMicros: bigint): void {
   const { cells } = row;
