@@ -19,6 +19,8 @@ export interface CompiledPattern {
 export function compilePattern(pattern: string): CompiledPattern {
   const { source, literals, flags } = translate(pattern);
   if (literals) return { test: isOneOf(literals), literals };
+  // By itself first: the group around it would balance parentheses that it does not.
+  new RegExp(source, flags);
   const expression = new RegExp(`^(?:${source})$`, flags);
   return { test: (text) => expression.test(text), literals: undefined };
 }

@@ -32,7 +32,7 @@ test.each([
   expect(misses.filter((text) => matched(text))).toEqual([]);
 });
 
-test.each(['[', '(', 'a**', '\\', '(?=a)', '(?<!a)', '(a)\\1', '\\pL', '\\k', '[[:nothing:]]', '[a'])(
+test.each(['[', '(', 'a)|(b', 'a**', '\\', '(?=a)', '(?<!a)', '(a)\\1', '\\pL', '\\k', '[[:nothing:]]', '[a'])(
   '%s is no RE2 pattern, or one that is not translated',
   (pattern) => {
     expect(() => compilePattern(pattern)).toThrow(SyntaxError);
