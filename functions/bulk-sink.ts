@@ -1,8 +1,74 @@
-import { startBulkSink } from './wiring/bulk-sink.ts';
-import { entryPoint } from './entry-point.ts';
+import { Batcher } from '../shared/bulk/batcher.ts';
+import { RejectionGuard } from '../shared/bulk/rejection-guard.ts';
+import { type BulkSink, writeMessage } from '../shared/bulk/write-message.ts';
+import { ClientPool } from '../shared/google/bigtable/clients.ts';
+import { createMutateRows } from '../shared/google/bigtable/mutate-rows.ts';
+import { entryPoint, type Handler } from './parts/entry-point.ts';
+import { accessOf } from './parts/access.ts';
+import { entrySerializerOf } from './parts/entry-serializer.ts';
+import { failurePolicyOf } from './parts/failure-policy.ts';
+import { startInstance } from './parts/instance.ts';
+import { pushHandler } from './parts/push-handler.ts';
+import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
+import { tableKeeperOf } from './parts/table-keeper.ts';
 
 /**
  * Pub/Sub push → row mutations, at least once. 204 acknowledges: every record of the message is applied, skipped, or
  * durably handed to the failure policy. Anything else asks Pub/Sub to deliver the message again.
  */
 export const bulkSink = entryPoint(() => startBulkSink(process.env));
+
+/** Builds one instance of the bulk sink: configuration, clients, batcher, and the function that answers a push. */
+export async function startBulkSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
+  const instance = await startInstance('bulk-sink', 'bulk sink', env, surroundings);
+  const { pipeline, baseDirectory, clock, random, metrics, logger } = instance;
+
+  const access = accessOf(pipeline.access, baseDirectory, env);
+  const clients = new ClientPool({ ...access, ...pipeline.writer }, clock, metrics);
+  const mutateRows = createMutateRows(clients, {
+    appProfileId: pipeline.appProfileId ?? '',
+    flowControl: pipeline.writer.flowControl,
+  });
+  const tables = tableKeeperOf(pipeline, access, { clock, random, metrics, logger });
+  const batcher = new Batcher(pipeline.writer, {
+    mutateRows,
+    clock,
+    random,
+    metrics,
+    logger,
+    ...(tables && { tables }),
+  });
+  const policy = failurePolicyOf(pipeline.failure, instance);
+  const sink: BulkSink = {
+    batcher,
+    policy,
+    serializer: await entrySerializerOf(pipeline.serializer, baseDirectory),
+    destination: pipeline.destination,
+    framing: pipeline.framing,
+    rejections: new RejectionGuard(
+      {
+        maxConsecutiveRejections: policy.mayDrop ? pipeline.writer.maxConsecutiveRejections : -1,
+        cooldownMillis: pipeline.writer.rejectionCooldownMillis,
+      },
+      { clock, logger, metrics },
+    ),
+    perDestinationMetrics: pipeline.writer.perDestinationMetrics,
+    clock,
+    metrics,
+    logger,
+  };
+
+  return pushHandler(instance, {
+    process: (message, signal) => writeMessage(message, sink, signal),
+    onDrain: () => {
+      batcher.drain();
+    },
+    sweep: () => {
+      clients.sweep();
+    },
+    async close() {
+      await policy.close();
+      clients.close();
+    },
+  });
+}

@@ -1,8 +1,66 @@
-import { startCommitStaged } from './wiring/commit-staged.ts';
-import { entryPoint } from './entry-point.ts';
+import { randomUUID } from 'node:crypto';
+import { ConfigError, RedeliverError } from '../shared/base/errors.ts';
+import type { PushedMessage } from '../shared/model/record.ts';
+import { type Committer, commitSegments } from '../shared/staged/commit/commit-segments.ts';
+import type { CommitWork } from '../shared/staged/ports.ts';
+import { decodeWork } from '../shared/staged/checkpoint/work-message.ts';
+import { entryPoint, type Handler } from './parts/entry-point.ts';
+import { startInstance } from './parts/instance.ts';
+import { openMarkedWriting } from './parts/marked-writing.ts';
+import { pushHandler } from './parts/push-handler.ts';
+import { StageDatabases } from './parts/stage-databases.ts';
+import { stagedPoliciesOf } from './parts/staged-policies.ts';
+import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
 /**
  * Work of a completed checkpoint → conditional writes. 204 acknowledges: the segments of the message are finished, gone
  * or held by another invocation. Anything else asks for redelivery; the coordinator sends lost work again in any case.
  */
 export const commitStaged = entryPoint(() => startCommitStaged(process.env));
+
+/** Builds one instance of the committer: configuration, clients, store, and the function that answers a push of work. */
+export async function startCommitStaged(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
+  const instance = await startInstance('staged-sink', 'committer', env, surroundings);
+  const { pipeline, name, clock, metrics, logger } = instance;
+  const { commit } = pipeline;
+  if (commit.when !== 'on-checkpoint') {
+    const rule = 'must be on-checkpoint where commitStaged is deployed: nothing else is staged';
+    throw new ConfigError('configuration', [
+      { path: `pipelines.${name}.commit`, rule, got: JSON.stringify(commit.when) },
+    ]);
+  }
+  const writing = openMarkedWriting(instance);
+  const databases = new StageDatabases();
+  const { onRejected, close } = stagedPoliciesOf(instance);
+  const committer: Committer = {
+    ...writing,
+    store: databases.stores(commit.firestore, name).committing,
+    onRejected,
+    newHolder: randomUUID,
+    clock,
+    metrics,
+    logger,
+  };
+  return pushHandler(instance, {
+    process: (message, signal) => commitSegments(workOf(message, name), committer, signal),
+    onDrain: () => undefined,
+    sweep: writing.sweep,
+    async close() {
+      await close();
+      writing.close();
+      await databases.close();
+    },
+  });
+}
+
+/** Nothing is lost by a message that is not of this function: its work, if it is any, is sent again to where it belongs. */
+function workOf({ data }: PushedMessage, pipeline: string): CommitWork {
+  const work = decodeWork(data);
+  if (work?.pipeline === pipeline) return work;
+  throw new RedeliverError(
+    'malformed-push',
+    work
+      ? `this is work of the pipeline ${JSON.stringify(work.pipeline)}, and this function commits for ${pipeline}: push each commit topic to the committer of its own pipeline`
+      : `not work for the pipeline ${pipeline}, or work of another version: only its coordinator may publish to its commit topic`,
+  );
+}

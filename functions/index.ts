@@ -1,6 +1,6 @@
 import { http } from '@google-cloud/functions-framework';
-import type { EntryPoint } from './entry-point.ts';
-import { leaveFrameworkDomain } from './wiring/framework-domain.ts';
+import type { EntryPoint } from './parts/entry-point.ts';
+import { leaveFrameworkDomain } from './parts/framework-domain.ts';
 
 /** Every entry point, by the name to deploy it under. Only the deployed one is loaded: cold start is paid for by module. */
 const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {

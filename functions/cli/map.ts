@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { RecordError } from '../../shared/base/errors.ts';
 import type { ResolvedFraming } from '../../shared/config/resolved.ts';
-import { recordsOf } from '../../shared/mapping/framing.ts';
+import { recordsOf } from '../../shared/records/framing.ts';
 import { type MappingPreview, previewRecord } from '../../shared/mapping/preview.ts';
 import type { InputRecord, PushedMessage } from '../../shared/model/record.ts';
 import { readPipeline } from './configuration.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sleep } from '../../shared/base/clock.ts';
 import type { StatusStore } from '../../shared/staged/ports.ts';
-import { type StagedPipeline, stagedPipelinesOf } from '../wiring/staged-pipelines.ts';
+import { type StagedPipeline, stagedPipelinesOf } from '../parts/staged-pipelines.ts';
 import { noteWarnings, readConfiguration } from './configuration.ts';
 import { CommandError, EXIT, type ExitCode } from './errors.ts';
 import { positiveNumber } from './option-values.ts';

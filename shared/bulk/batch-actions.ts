@@ -1,6 +1,6 @@
 import type { Status } from '../model/status.ts';
 import type { EntryAnswer } from './answer.ts';
-import type { FinalVerdict } from './classify.ts';
+import type { FinalVerdict } from './verdict.ts';
 import type { LaneEntry, RowWrite } from './lane.ts';
 import type { Trouble } from './outcome.ts';
 import type { TableState } from './table-state.ts';

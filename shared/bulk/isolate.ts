@@ -1,6 +1,6 @@
 import type { EntryAnswer } from './answer.ts';
 import type { BatchActions, Course, Missing, Retry } from './batch-actions.ts';
-import { type FinalVerdict, verdictOf, type Verdict } from './classify.ts';
+import { type FinalVerdict, verdictOf, type Verdict } from './verdict.ts';
 import type { LaneEntry, RowWrite } from './lane.ts';
 
 /**

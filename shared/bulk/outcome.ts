@@ -1,7 +1,7 @@
 import type { RedeliveryReason } from '../base/errors.ts';
 import type { Status, StatusName } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
-import type { FinalVerdict } from './classify.ts';
+import type { FinalVerdict } from './verdict.ts';
 import { FamilyTypeError, TableAdminError } from './table-errors.ts';
 
 /** What became of one entry. Nothing is thrown: an entry that cannot be written now goes back to Pub/Sub. */

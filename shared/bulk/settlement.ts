@@ -2,7 +2,7 @@ import { toError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { Admission } from './admission.ts';
-import type { FinalVerdict } from './classify.ts';
+import type { FinalVerdict } from './verdict.ts';
 import { deadlineOutcome, outcomeOf, type Trouble, type WriteOutcome } from './outcome.ts';
 import { WaitingEntry } from './table-lane.ts';
 import type { RowEntry } from '../model/mutation.ts';

@@ -1,5 +1,5 @@
 import { ConfigError, toError } from '../base/errors.ts';
-import type { ReadSchemaFile } from './mapping/resolve-format.ts';
+import type { ReadSchemaFile } from '../mapping/declared/resolve-format.ts';
 import { RESOLVED_VERSION, type ResolvedConfig } from './resolved.ts';
 import type { Resolved } from './resolve.ts';
 

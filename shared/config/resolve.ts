@@ -1,7 +1,7 @@
 import { ConfigError, type ConfigProblem } from '../base/errors.ts';
 import { inherit, readDefaults } from './defaults.ts';
 import { KINDS, kindOf } from './kinds.ts';
-import type { ReadSchemaFile } from './mapping/resolve-format.ts';
+import type { ReadSchemaFile } from '../mapping/declared/resolve-format.ts';
 import { nearestName } from './nearest.ts';
 import { formatPath, problem } from './problems.ts';
 import { SECTION_RULE, isSection } from './read.ts';

@@ -1,4 +1,4 @@
-import type { ResolvedMapping } from './mapping/resolved.ts';
+import type { ResolvedMapping } from '../mapping/declared/resolved.ts';
 
 /**
  * What a function runs by: the configuration after every default, check and unit is dealt with. Plain, deeply readonly

@@ -1,15 +1,15 @@
 import { RecordError } from '../base/errors.ts';
-import type { ResolvedMapping } from '../config/mapping/resolved.ts';
+import type { ResolvedMapping } from './declared/resolved.ts';
 import type { InputRecord } from '../model/record.ts';
 import type { SerializerContext } from './context.ts';
-import { compileDestination } from './destination.ts';
-import { type DecodedRecord, isOutsidePayload, type Settle } from './fields.ts';
+import { compileDestination } from './rows/destination.ts';
+import { type DecodedRecord, isOutsidePayload, type Settle } from './values/fields.ts';
 import { loadDecoder } from './formats/load-decoder.ts';
 import { compileWrite } from './modes/compile-write.ts';
 import type { MappedWrite } from './modes/write.ts';
-import { compileOperation } from './operation.ts';
-import { compileRowKey } from './row-key.ts';
-import { compileConditions } from './skip.ts';
+import { compileOperation } from './rows/operation.ts';
+import { compileRowKey } from './rows/row-key.ts';
+import { compileConditions } from './rows/skip.ts';
 
 /** A mapping that only has to be run. Holds no state of a record. */
 export interface CompiledMapping {

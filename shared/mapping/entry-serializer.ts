@@ -1,6 +1,6 @@
 import { RecordError } from '../base/errors.ts';
-import { entryFromJson } from './entry-json.ts';
-import { decodeEntry } from './entry-wire.ts';
+import { entryFromJson } from './rows/entry-json.ts';
+import { decodeEntry } from './rows/entry-wire.ts';
 import type { Serializer } from './serializer.ts';
 
 /** `{`, the start of the JSON form. No proto bytes start with it: it would be the start of a group, which Entry has not. */

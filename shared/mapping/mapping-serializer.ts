@@ -1,5 +1,5 @@
 import { RecordError } from '../base/errors.ts';
-import type { ResolvedMapping } from '../config/mapping/resolved.ts';
+import type { ResolvedMapping } from './declared/resolved.ts';
 import { conditionalRequest } from '../model/conditional.ts';
 import { noCell } from '../model/filter.ts';
 import type { RowEntry } from '../model/mutation.ts';

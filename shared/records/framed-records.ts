@@ -1,7 +1,7 @@
 import { toError } from '../base/errors.ts';
 import type { ResolvedFraming } from '../config/resolved.ts';
-import { replayedLetter, type ReplayedLetter } from '../failure/replayed-letter.ts';
-import { recordsOf } from '../mapping/framing.ts';
+import { replayedLetter, type ReplayedLetter } from '../letters/read.ts';
+import { recordsOf } from './framing.ts';
 import type { InputRecord, PushedMessage } from '../model/record.ts';
 
 /** One record of a message, with what makes it special. */

@@ -1,8 +1,8 @@
 import { RecordError, RedeliverError, toError } from '../base/errors.ts';
 import type { ResolvedDestination, ResolvedFraming } from '../config/resolved.ts';
-import type { FailedRecord } from '../failure/failed-record.ts';
-import type { LetterPayload } from '../failure/replayed-letter.ts';
-import { decodeEntry } from '../mapping/entry-wire.ts';
+import type { FailedRecord } from '../letters/failed-record.ts';
+import type { LetterPayload } from '../letters/read.ts';
+import { decodeEntry } from '../mapping/rows/entry-wire.ts';
 import {
   type PreparedRecord,
   prepareRecord,

@@ -1,5 +1,5 @@
 import { RedeliverError, toError } from '../base/errors.ts';
-import type { FailedRecord } from '../failure/failed-record.ts';
+import type { FailedRecord } from '../letters/failed-record.ts';
 import { rowOutcome } from '../model/row-result.ts';
 import { familiesOfRequest, type RowRequestDocument } from '../model/row-request.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { RedeliverError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { FailurePolicy } from '../failure/policy.ts';
+import type { FailurePolicy } from '../letters/policy.ts';
 import type { RowRequestDocument } from '../model/row-request.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { Reading } from '../records/prepare.ts';

@@ -1,7 +1,7 @@
 import type { RowCall } from '../model/row-call.ts';
 import type { Status, StatusName } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
-import type { FailureClass } from './classify.ts';
+import type { FailureClass } from './verdict.ts';
 
 /** One attempt, as far as a message may speak of it: never its row. */
 export interface Attempt {

@@ -1,7 +1,7 @@
 import type { RowRequest, RowRequestDocument } from '../model/row-request.ts';
 import type { RowResult } from '../model/row-result.ts';
 import type { TableName } from '../model/table-name.ts';
-import type { Marker } from './marker.ts';
+import type { Marker } from '../markers/guarded-request.ts';
 import type { RowOutcome } from './outcome.ts';
 
 export type { SendRowCall } from '../model/row-call.ts';

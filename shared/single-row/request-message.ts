@@ -1,6 +1,6 @@
-import type { FailedRecord } from '../failure/failed-record.ts';
+import type { FailedRecord } from '../letters/failed-record.ts';
 import { RedeliverError } from '../base/errors.ts';
-import { countFailures } from '../failure/count-failures.ts';
+import { countFailures } from '../letters/count-failures.ts';
 import type { PushedMessage } from '../model/record.ts';
 import type { RowRequestDocument } from '../model/row-request.ts';
 import { type FramedRecord, framedRecords } from '../records/framed-records.ts';

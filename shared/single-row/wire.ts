@@ -1,5 +1,5 @@
-import { toWireMutation } from '../mapping/entry-wire.ts';
-import { encodeWith } from '../mapping/wire-writer.ts';
+import { toWireMutation } from '../mapping/rows/entry-wire.ts';
+import { encodeWith } from '../mapping/rows/wire-writer.ts';
 import type { ReadModifyWriteRule } from '../model/conditional.ts';
 import type { ChangedCell, RowAnswer } from '../model/row-answer.ts';
 import type { RowCall } from '../model/row-call.ts';

@@ -1,4 +1,4 @@
-import type { CommitWork, CoordinatorCommit } from './coordinator-commit.ts';
+import type { CommitWork, CoordinatorCommit } from './checkpoint/coordinator-commit.ts';
 import type {
   Backlog,
   CheckpointState,
@@ -7,10 +7,10 @@ import type {
   SegmentLease,
   Version,
   Versioned,
-} from './state.ts';
+} from './checkpoint/state.ts';
 
-export type { CommitWork, CoordinatorCommit } from './coordinator-commit.ts';
-export type { Version, Versioned } from './state.ts';
+export type { CommitWork, CoordinatorCommit } from './checkpoint/coordinator-commit.ts';
+export type { Version, Versioned } from './checkpoint/state.ts';
 
 /**
  * What the staged sink asks of its durable store: three views of one pipeline's documents, one for each function.

@@ -1,6 +1,6 @@
 import { Bigtable, type Table } from '@google-cloud/bigtable';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type LocalBigtable, startBigtableServer } from '../../infra/local/bigtable/server.ts';
+import { type LocalBigtable, startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
 import { connect, createTable, type RawClient, readRows } from '../support/bigtable-raw-client.ts';
 
 /**

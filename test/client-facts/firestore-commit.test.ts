@@ -1,6 +1,6 @@
 import { Firestore } from '@google-cloud/firestore';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type LocalFirestore, startFirestoreServer } from '../../infra/local/firestore/server.ts';
+import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import type { StatusName } from '../../shared/model/status.ts';
 import { withEnvironment } from '../support/environment.ts';
 

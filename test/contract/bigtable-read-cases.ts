@@ -1,4 +1,4 @@
-import { blank, unary } from '../../infra/local/unary.ts';
+import { blank, unary } from '../../infra/local/cloud/unary.ts';
 import type { RowRange } from '../../infra/local/proto/google/bigtable/v2/data.ts';
 import { SampleRowKeysRequest } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
 import type { GcRule } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';

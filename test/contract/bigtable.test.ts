@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startBigtableServer } from '../../infra/local/bigtable/server.ts';
-import { startChild, untilChildAnswers } from '../../infra/local/child-process.ts';
-import { findEmulator } from '../../infra/local/cloud-sdk.ts';
-import { freePort, LOOPBACK } from '../../infra/local/tcp.ts';
+import { startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
+import { startChild, untilChildAnswers } from '../../infra/local/base/child-process.ts';
+import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
+import { freePort, LOOPBACK } from '../../infra/local/base/tcp.ts';
 import type { ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
 import { addFamily, connect, createTable, type RawClient } from '../support/bigtable-raw-client.ts';
 import type { ContractCase } from './bigtable-case.ts';

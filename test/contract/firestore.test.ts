@@ -1,9 +1,9 @@
 import { Firestore } from '@google-cloud/firestore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startChild, untilChildAnswers } from '../../infra/local/child-process.ts';
-import { findEmulator } from '../../infra/local/cloud-sdk.ts';
-import { startFirestoreServer } from '../../infra/local/firestore/server.ts';
-import { freePort, LOOPBACK } from '../../infra/local/tcp.ts';
+import { startChild, untilChildAnswers } from '../../infra/local/base/child-process.ts';
+import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
+import { startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
+import { freePort, LOOPBACK } from '../../infra/local/base/tcp.ts';
 import type { FirestoreClient } from '../../infra/local/proto/google/firestore/v1/firestore.ts';
 import { connect } from '../support/firestore-raw-client.ts';
 import type { ContractCase } from './firestore-case.ts';

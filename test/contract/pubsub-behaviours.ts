@@ -1,6 +1,6 @@
 import { PubSub, v1, type CreateSubscriptionOptions, type Topic } from '@google-cloud/pubsub';
-import { codeOf, rawOptions } from '../infra/local/pubsub/fixture.ts';
-import { startPushEndpoint, until } from '../infra/local/pubsub/push-endpoint.ts';
+import { codeOf, rawOptions } from '../infra/local/servers/pubsub/fixture.ts';
+import { startPushEndpoint, until } from '../infra/local/servers/pubsub/push-endpoint.ts';
 
 /** A Pub/Sub server under test, as its clients see it. */
 export class Bench {

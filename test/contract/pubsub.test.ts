@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startPubSubServer } from '../../infra/local/pubsub/server.ts';
+import { startPubSubServer } from '../../infra/local/servers/pubsub/server.ts';
 import { findGooglePubSubEmulator, startGooglePubSubEmulator, type Emulator } from './google-pubsub-emulator.ts';
 import { Bench, PUBLISHING, PULLING, PUSHING, RESOURCES } from './pubsub-behaviours.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startPullBridge } from '../../infra/local/pull-bridge.ts';
-import { startPushEndpoint, until } from '../infra/local/pubsub/push-endpoint.ts';
+import { startPullBridge } from '../../infra/local/run/pull-bridge.ts';
+import { startPushEndpoint, until } from '../infra/local/servers/pubsub/push-endpoint.ts';
 import { findGooglePubSubEmulator, startGooglePubSubEmulator, type Emulator } from './google-pubsub-emulator.ts';
 import { Bench } from './pubsub-behaviours.ts';
 

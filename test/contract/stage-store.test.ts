@@ -1,8 +1,8 @@
 import { describe } from 'vitest';
-import { startChild, untilChildAnswers } from '../../infra/local/child-process.ts';
-import { findEmulator } from '../../infra/local/cloud-sdk.ts';
-import { startFirestoreServer } from '../../infra/local/firestore/server.ts';
-import { freePort, LOOPBACK } from '../../infra/local/tcp.ts';
+import { startChild, untilChildAnswers } from '../../infra/local/base/child-process.ts';
+import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
+import { startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
+import { freePort, LOOPBACK } from '../../infra/local/base/tcp.ts';
 import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
 import { withEnvironment } from '../support/environment.ts';
 import { MemoryStageStore } from '../support/memory-stage-store.ts';

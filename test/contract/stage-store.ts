@@ -7,7 +7,7 @@ import {
   type StagingStore,
   type StatusStore,
 } from '../../shared/staged/ports.ts';
-import type { CheckpointState, PipelineState, SegmentHead, Versioned } from '../../shared/staged/state.ts';
+import type { CheckpointState, PipelineState, SegmentHead, Versioned } from '../../shared/staged/checkpoint/state.ts';
 
 /** All views of one staged pipeline's documents. */
 export interface StageStores {

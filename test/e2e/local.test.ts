@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { findEmulator } from '../../infra/local/cloud-sdk.ts';
-import { startChild, type Child } from '../../infra/local/child-process.ts';
-import { REPOSITORY } from '../../infra/local/connector.ts';
+import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
+import { startChild, type Child } from '../../infra/local/base/child-process.ts';
+import { REPOSITORY } from '../../infra/local/run/connector.ts';
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const without = hasCurl ? '' : ' (all but that of curl, which is not on this machine)';
@@ -24,7 +24,7 @@ async function startLocal(...args: readonly string[]): Promise<string[]> {
   local = await startChild({
     name: 'npm run local',
     command: process.execPath,
-    args: ['infra/local/local.ts', ...args],
+    args: ['infra/local/run/local.ts', ...args],
     workingDirectory: REPOSITORY,
     env: {
       BIGTABLE_EMULATOR_HOST: undefined,

@@ -1,16 +1,16 @@
 import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { startCoordinate } from '../../functions/wiring/coordinate.ts';
-import { ensureSubscriptions } from '../../infra/local/pubsub-resources.ts';
-import { startPubSubServer, type LocalPubSub } from '../../infra/local/pubsub/server.ts';
-import { type LocalFirestore, startFirestoreServer } from '../../infra/local/firestore/server.ts';
+import { startCoordinate } from '../../functions/coordinate.ts';
+import { ensureSubscriptions } from '../../infra/local/cloud/pubsub-resources.ts';
+import { startPubSubServer, type LocalPubSub } from '../../infra/local/servers/pubsub/server.ts';
+import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { ConfigError } from '../../shared/base/errors.ts';
 import { systemRandom } from '../../shared/base/ids.ts';
 import type { PipelineRun } from '../../shared/coordinator/tick-loop.ts';
 import { createStageDatabase, type PipelineStores } from '../../shared/google/firestore/stage-database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
-import { decodeWork } from '../../shared/staged/work-message.ts';
+import { decodeWork } from '../../shared/staged/checkpoint/work-message.ts';
 
 /** Real edges: the embedded Firestore and the embedded Pub/Sub. */
 let firestore: LocalFirestore;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ensureTables } from '../../infra/local/table-resources.ts';
-import { unary } from '../../infra/local/unary.ts';
+import { ensureTables } from '../../infra/local/cloud/table-resources.ts';
+import { unary } from '../../infra/local/cloud/unary.ts';
 import { tableName } from '../../shared/model/table-name.ts';
 import { DEAD_LETTER_TOPIC } from '../support/dead-letters.ts';
 import { type SinkHarness, startSink, TABLE } from '../support/sink-harness.ts';

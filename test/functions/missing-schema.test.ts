@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ensureTables } from '../../infra/local/table-resources.ts';
+import { ensureTables } from '../../infra/local/cloud/table-resources.ts';
 import { tableName } from '../../shared/model/table-name.ts';
 import { type SinkHarness, startSink } from '../support/sink-harness.ts';
 import { badLine, entryLine, goodEntry } from '../support/test-entry.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { startBigtableServer } from '../../infra/local/bigtable/server.ts';
-import { ensureTables } from '../../infra/local/table-resources.ts';
+import { startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
+import { ensureTables } from '../../infra/local/cloud/table-resources.ts';
 import { tableName } from '../../shared/model/table-name.ts';
 import { connect, readRows } from '../support/bigtable-raw-client.ts';
 import { startSink, TABLE } from '../support/sink-harness.ts';

@@ -3,7 +3,7 @@ import { Table_View, type ColumnFamily } from '../../infra/local/proto/google/bi
 import { createTable } from '../support/bigtable-raw-client.ts';
 import { type SinkHarness, type SinkOptions, startSink, TABLE } from '../support/sink-harness.ts';
 import { badLine, entryLine } from '../support/test-entry.ts';
-import { unary } from '../../infra/local/unary.ts';
+import { unary } from '../../infra/local/cloud/unary.ts';
 
 const FAST = { recoveryInitialBackoff: '5ms', recoveryMaxBackoff: '20ms' };
 

@@ -22,7 +22,7 @@ import type {
   RowFilter,
   Value,
 } from '../../infra/local/proto/google/bigtable/v2/data.ts';
-import { blank, unary } from '../../infra/local/unary.ts';
+import { blank, unary } from '../../infra/local/cloud/unary.ts';
 import { statusName } from '../../shared/model/status.ts';
 
 export const INSTANCE = 'projects/p/instances/i';

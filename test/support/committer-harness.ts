@@ -1,11 +1,11 @@
 import { createLogger } from '../../shared/base/logging.ts';
-import { failPolicy, type FailurePolicy } from '../../shared/failure/policy.ts';
-import type { FailedRecord } from '../../shared/failure/failed-record.ts';
-import { commitSegments, type Committer } from '../../shared/staged/commit-segments.ts';
-import type { Envelope } from '../../shared/staged/envelope.ts';
-import type { MarkedWritesOptions } from '../../shared/staged/marked-writes.ts';
-import { encodeSegment } from '../../shared/staged/segment.ts';
-import { TargetCheck } from '../../shared/staged/target-check.ts';
+import { failPolicy, type FailurePolicy } from '../../shared/letters/policy.ts';
+import type { FailedRecord } from '../../shared/letters/failed-record.ts';
+import { commitSegments, type Committer } from '../../shared/staged/commit/commit-segments.ts';
+import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
+import type { MarkedWritesOptions } from '../../shared/staged/write/marked-writes.ts';
+import { encodeSegment } from '../../shared/staged/envelope/segment.ts';
+import { TargetCheck } from '../../shared/markers/target-check.ts';
 import type { FakeTableOptions } from './fake-marked-table.ts';
 import { FakeTargetAdmin } from './fake-target-admin.ts';
 import { type MarkedWritesHarness, markedWrites } from './marked-writes-harness.ts';

@@ -1,5 +1,5 @@
 import type { PubsubMessage } from '../../infra/local/proto/google/pubsub/v1/pubsub.ts';
-import { startPubSubServer, type LocalPubSub } from '../../infra/local/pubsub/server.ts';
+import { startPubSubServer, type LocalPubSub } from '../../infra/local/servers/pubsub/server.ts';
 import { createPulledTopic, type PulledTopic } from './pulled-topic.ts';
 
 export const DEAD_LETTER_TOPIC = 'projects/p/topics/dead-letters';

@@ -1,6 +1,6 @@
 import type { Mutation, RowEntry } from '../../shared/model/mutation.ts';
 import { tableName } from '../../shared/model/table-name.ts';
-import { createEnvelope, type Envelope, type NewEnvelope } from '../../shared/staged/envelope.ts';
+import { createEnvelope, type Envelope, type NewEnvelope } from '../../shared/staged/envelope/envelope.ts';
 
 export const STAGED_TABLE = tableName('p', 'i', 't');
 

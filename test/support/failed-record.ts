@@ -1,4 +1,4 @@
-import type { FailedRecord } from '../../shared/failure/failed-record.ts';
+import type { FailedRecord } from '../../shared/letters/failed-record.ts';
 import type { PushedMessage } from '../../shared/model/record.ts';
 import { tableName } from '../../shared/model/table-name.ts';
 import { recordOf } from './pushed-message.ts';

@@ -1,6 +1,6 @@
 import { abortReason } from '../../shared/base/clock.ts';
-import type { DeadLetter } from '../../shared/failure/dead-letter.ts';
-import type { DeadLetterTopic } from '../../shared/failure/ports.ts';
+import type { DeadLetter } from '../../shared/letters/write.ts';
+import type { DeadLetterTopic } from '../../shared/letters/ports.ts';
 
 interface Publish {
   readonly letter: DeadLetter;

@@ -1,4 +1,4 @@
-import type { EffectOf } from '../../infra/local/bigtable/faults.ts';
+import type { EffectOf } from '../../infra/local/servers/bigtable/faults.ts';
 import { type Clock, sleep } from '../../shared/base/clock.ts';
 import { completeAnswers, type EntryAnswer } from '../../shared/bulk/answer.ts';
 import type { MutateRows, MutateRowsCall, MutateRowsReply } from '../../shared/bulk/ports.ts';

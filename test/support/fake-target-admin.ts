@@ -1,7 +1,7 @@
 import { abortable } from '../../shared/base/abortable.ts';
 import { formatTableName, type TableName } from '../../shared/model/table-name.ts';
-import type { TargetAdmin } from '../../shared/staged/target-admin.ts';
-import type { ProfileReading, TargetFamily } from '../../shared/staged/target.ts';
+import type { TargetAdmin } from '../../shared/markers/ports.ts';
+import type { ProfileReading, TargetFamily } from '../../shared/markers/target.ts';
 
 const FOR_EVER: TargetFamily = { type: 'raw', keptMillis: Infinity };
 

@@ -10,7 +10,7 @@ import type {
 } from '../../infra/local/proto/google/firestore/v1/firestore.ts';
 import type { Value } from '../../infra/local/proto/google/firestore/v1/document.ts';
 import type { Write } from '../../infra/local/proto/google/firestore/v1/write.ts';
-import { unary } from '../../infra/local/unary.ts';
+import { unary } from '../../infra/local/cloud/unary.ts';
 import { statusName } from '../../shared/model/status.ts';
 
 /** Firestore's gRPC API without the official client, which retries, packs requests together and hides transactions. */

@@ -1,8 +1,8 @@
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
-import type { Envelope } from '../../shared/staged/envelope.ts';
-import { MarkedWrites, type MarkedWritesOptions } from '../../shared/staged/marked-writes.ts';
-import type { WriteResult } from '../../shared/staged/write-result.ts';
+import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
+import { MarkedWrites, type MarkedWritesOptions } from '../../shared/staged/write/marked-writes.ts';
+import type { WriteResult } from '../../shared/markers/outcome.ts';
 import { FakeMarkedTable, type FakeTableOptions } from './fake-marked-table.ts';
 import { ManualClock } from './manual-clock.ts';
 import { seededRandom } from './seeded-random.ts';

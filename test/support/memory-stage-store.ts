@@ -7,8 +7,14 @@ import {
   type StagingStore,
   type StatusStore,
 } from '../../shared/staged/ports.ts';
-import type { CheckpointState, PipelineState, SegmentHead, Version, Versioned } from '../../shared/staged/state.ts';
-import { StoreError } from '../../shared/staged/store-error.ts';
+import type {
+  CheckpointState,
+  PipelineState,
+  SegmentHead,
+  Version,
+  Versioned,
+} from '../../shared/staged/checkpoint/state.ts';
+import { StoreError } from '../../shared/model/store-error.ts';
 
 /** One call of a port, counted over all of them from 1. */
 export interface StoreCall {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EffectOf } from '../../infra/local/bigtable/faults.ts';
+import type { EffectOf } from '../../infra/local/servers/bigtable/faults.ts';
 import type { EntryAnswer } from '../../shared/bulk/answer.ts';
 import type { MutateRows, MutateRowsReply } from '../../shared/bulk/ports.ts';
 import type { RowEntry } from '../../shared/model/mutation.ts';

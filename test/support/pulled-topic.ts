@@ -1,7 +1,7 @@
 import { credentials } from '@grpc/grpc-js';
 import { type PubsubMessage, SubscriberClient } from '../../infra/local/proto/google/pubsub/v1/pubsub.ts';
-import { ensureSubscriptions } from '../../infra/local/pubsub-resources.ts';
-import { unary } from '../../infra/local/unary.ts';
+import { ensureSubscriptions } from '../../infra/local/cloud/pubsub-resources.ts';
+import { unary } from '../../infra/local/cloud/unary.ts';
 
 export interface PulledTopic {
   /** Takes everything published since the last call, in order. */

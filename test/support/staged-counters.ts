@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import type { Row } from '@google-cloud/bigtable';
-import type { RunningPipeline } from '../../infra/local/connector.ts';
+import type { RunningPipeline } from '../../infra/local/run/connector.ts';
 import { openPlatform, type Platform } from '../../infra/local/demo/platform.ts';
 import { openStagedState } from '../../infra/local/demo/staged/checkpoints.ts';
 import { Watch } from '../../infra/local/demo/staged/watch.ts';
-import type { FunctionProcess } from '../../infra/local/function-process.ts';
-import { storedCells, storedKey } from '../../infra/local/official-rows.ts';
+import type { FunctionProcess } from '../../infra/local/run/function-process.ts';
+import { storedCells, storedKey } from '../../infra/local/run/official-rows.ts';
 
 const file = (name: string): string => fileURLToPath(new URL(`../e2e/fixtures/counters/${name}`, import.meta.url));
 

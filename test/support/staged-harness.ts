@@ -1,17 +1,17 @@
-import type { Handler } from '../../functions/entry-point.ts';
-import { startCommitStaged } from '../../functions/wiring/commit-staged.ts';
-import { startStagedSink } from '../../functions/wiring/staged-sink.ts';
-import type { Environment, Surroundings } from '../../functions/wiring/surroundings.ts';
-import { type LocalBigtable, startBigtableServer } from '../../infra/local/bigtable/server.ts';
-import { type LocalFirestore, startFirestoreServer } from '../../infra/local/firestore/server.ts';
+import type { Handler } from '../../functions/parts/entry-point.ts';
+import { startCommitStaged } from '../../functions/commit-staged.ts';
+import { startStagedSink } from '../../functions/staged-sink.ts';
+import type { Environment, Surroundings } from '../../functions/parts/surroundings.ts';
+import { type LocalBigtable, startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
+import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { systemRandom } from '../../shared/base/ids.ts';
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics } from '../../shared/base/metrics.ts';
 import { createStageDatabase, type StageDatabase } from '../../shared/google/firestore/stage-database.ts';
 import type { CommitWork } from '../../shared/staged/ports.ts';
-import { createTicks } from '../../shared/staged/tick.ts';
-import { encodeWork } from '../../shared/staged/work-message.ts';
+import { createTicks } from '../../shared/staged/checkpoint/tick.ts';
+import { encodeWork } from '../../shared/staged/checkpoint/work-message.ts';
 import {
   aggregateFamily,
   connect,

@@ -1,9 +1,9 @@
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
-import type { Envelope } from '../../shared/staged/envelope.ts';
+import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
 import type { NewSegment, StagingStore } from '../../shared/staged/ports.ts';
-import { decodeSegment } from '../../shared/staged/segment.ts';
-import { Stager } from '../../shared/staged/stager.ts';
+import { decodeSegment } from '../../shared/staged/envelope/segment.ts';
+import { Stager } from '../../shared/staged/stage/stager.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
 import { seededRandom } from './seeded-random.ts';

@@ -1,5 +1,5 @@
 import { Bigtable, type Row } from '@google-cloud/bigtable';
-import { storedCells, storedKey } from '../../infra/local/official-rows.ts';
+import { storedCells, storedKey } from '../../infra/local/run/official-rows.ts';
 import { printableBytes } from '../../shared/model/bytes.ts';
 
 /** Row key → cells as `family:qualifier@timestampMicros` → value, newest version first; bytes as a person reads them. */

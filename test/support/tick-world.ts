@@ -2,11 +2,11 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
 import type { CoordinatedPipeline } from '../../shared/coordinator/ports.ts';
-import type { CommitWork } from '../../shared/staged/coordinator-commit.ts';
-import type { CheckpointOptions } from '../../shared/staged/decide-checkpoint.ts';
+import type { CommitWork } from '../../shared/staged/checkpoint/coordinator-commit.ts';
+import type { CheckpointOptions } from '../../shared/staged/checkpoint/decide-checkpoint.ts';
 import type { WorkTopic } from '../../shared/staged/ports.ts';
-import type { SegmentHead } from '../../shared/staged/state.ts';
-import { createTicks } from '../../shared/staged/tick.ts';
+import type { SegmentHead } from '../../shared/staged/checkpoint/state.ts';
+import { createTicks } from '../../shared/staged/checkpoint/tick.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
 

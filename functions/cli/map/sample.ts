@@ -1,5 +1,5 @@
 import type { PushedMessage } from '../../../shared/model/record.ts';
-import { parseRfc3339 } from '../../../shared/mapping/time.ts';
+import { parseRfc3339 } from '../../../shared/mapping/values/time.ts';
 import { CommandError } from '../errors.ts';
 import type { CliContext } from '../ports.ts';
 import { parseAttributes } from '../publish/attributes.ts';

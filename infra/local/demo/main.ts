@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../../shared/base/clock.ts';
-import { interruptSignal } from '../interrupt.ts';
-import { failureText, LocalCloudError } from '../local-error.ts';
+import { interruptSignal } from '../base/interrupt.ts';
+import { failureText, LocalCloudError } from '../base/local-error.ts';
 import { DEMO_NAMES, DEMOS, type DemoName } from './demos.ts';
 import type { RunOptions } from './run-options.ts';
 

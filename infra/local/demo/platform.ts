@@ -1,11 +1,11 @@
 import { Bigtable, type Table } from '@google-cloud/bigtable';
 import { PubSub } from '@google-cloud/pubsub';
 import type { TableName } from '../../../shared/model/table-name.ts';
-import type { LocalBigtable } from '../bigtable/server.ts';
-import { startLocalCloud, type LocalCloud } from '../cloud.ts';
-import { startLocalConnector, type LocalConnector } from '../connector.ts';
-import type { LocalFirestore } from '../firestore/server.ts';
-import type { LocalPubSub } from '../pubsub/server.ts';
+import type { LocalBigtable } from '../servers/bigtable/server.ts';
+import { startLocalCloud, type LocalCloud } from '../cloud/cloud.ts';
+import { startLocalConnector, type LocalConnector } from '../run/connector.ts';
+import type { LocalFirestore } from '../servers/firestore/server.ts';
+import type { LocalPubSub } from '../servers/pubsub/server.ts';
 
 export interface PlatformOptions {
   readonly configFile: string;

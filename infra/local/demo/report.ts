@@ -1,4 +1,4 @@
-import { textTable } from '../text-table.ts';
+import { textTable } from '../base/text-table.ts';
 import type { Expectation } from './expectation.ts';
 import { DATA_SET } from './flights.ts';
 import type { Latency } from './latency-probe.ts';

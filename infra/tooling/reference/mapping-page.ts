@@ -18,7 +18,7 @@ interface Schema {
 export function mappingPage(): string {
   return [
     '# Mapping',
-    'Made by `npm run docs` from the declarations in `shared/config/mapping`; change those, not this page.',
+    'Made by `npm run docs` from the declarations in `shared/mapping/declared`; change those, not this page.',
     INTRODUCTION,
     ...sections('mapping', mappingJsonSchema()),
   ].join('\n\n');

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { ConfigProblem } from '../../base/errors.ts';
-import type { ReadSchemaFile } from '../mapping/resolve-format.ts';
+import type { ReadSchemaFile } from '../../mapping/declared/resolve-format.ts';
 import type { Path } from '../problems.ts';
 import type { ResolvedPipeline } from '../resolved.ts';
 

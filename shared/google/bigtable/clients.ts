@@ -3,7 +3,7 @@ import { abortReason, type Clock } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { TableName } from '../../model/table-name.ts';
 import { type BigtableAccess, DATA_SERVICE, openAccess } from './credentials.ts';
-import { ChannelSet } from './channel.ts';
+import { ChannelSet } from '../grpc/channel.ts';
 
 export interface ClientPoolOptions extends BigtableAccess {
   /** Clients held at once, one per (project, instance); a new one beyond it closes the least recently used. */

@@ -1,4 +1,4 @@
-import { toWireMutation } from '../../mapping/entry-wire.ts';
+import { toWireMutation } from '../../mapping/rows/entry-wire.ts';
 import type { Mutation, RowEntry, SizedEntry } from '../../model/mutation.ts';
 import { Mutation as WireMutation } from '../../proto/google/bigtable/v2/data.ts';
 

@@ -5,8 +5,8 @@ import { GetAppProfileRequest } from '../../proto/google/bigtable/admin/v2/bigta
 import { GetTableRequest } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import { AppProfile } from '../../proto/google/bigtable/admin/v2/instance.ts';
 import { Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
-import type { TargetAdmin } from '../../staged/target-admin.ts';
-import type { ProfileReading } from '../../staged/target.ts';
+import type { TargetAdmin } from '../../markers/ports.ts';
+import type { ProfileReading } from '../../markers/target.ts';
 import { adminConnections, callAdmin } from './admin-calls.ts';
 import type { BigtableAccess } from './credentials.ts';
 import { typeOfFamily } from './family-types.ts';

@@ -1,6 +1,12 @@
 import type { DocumentSnapshot, Timestamp as VendorTimestamp } from '@google-cloud/firestore';
-import type { CheckpointState, PipelineState, SegmentHead, SegmentLease, Version } from '../../staged/state.ts';
-import { StoreError } from '../../staged/store-error.ts';
+import type {
+  CheckpointState,
+  PipelineState,
+  SegmentHead,
+  SegmentLease,
+  Version,
+} from '../../staged/checkpoint/state.ts';
+import { StoreError } from '../../model/store-error.ts';
 import type { FirestoreClient } from './client.ts';
 
 /**

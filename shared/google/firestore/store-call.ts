@@ -2,7 +2,7 @@ import { abortable } from '../../base/abortable.ts';
 import { abortReason } from '../../base/clock.ts';
 import { toError } from '../../base/errors.ts';
 import { type StatusName, statusName } from '../../model/status.ts';
-import { StoreError } from '../../staged/store-error.ts';
+import { StoreError } from '../../model/store-error.ts';
 
 /**
  * One call of the client, as a step of an operation: ends with the signal, and rejects with a {@link StoreError} that

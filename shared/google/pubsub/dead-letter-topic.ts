@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { DeadLetterTopic } from '../../failure/ports.ts';
+import type { DeadLetterTopic } from '../../letters/ports.ts';
 import { type ConfirmedTopicOptions, createConfirmedTopic } from './confirmed-topic.ts';
 
 /** The dead-letter topic: a letter is durable once its publish is confirmed. */

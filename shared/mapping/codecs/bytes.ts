@@ -1,5 +1,5 @@
 import { RecordError } from '../../base/errors.ts';
-import { type FieldValue, refuseValue } from '../field-value.ts';
+import { type FieldValue, refuseValue } from '../values/field-value.ts';
 
 /** Refuses bytes that are not of the type's fixed width. */
 export function expectLength(bytes: Buffer, length: number, path: string): void {

@@ -1,5 +1,5 @@
-import type { CellFormat, CellType } from '../../config/mapping/resolved.ts';
-import type { FieldValue } from '../field-value.ts';
+import type { CellFormat, CellType } from '../declared/resolved.ts';
+import type { FieldValue } from '../values/field-value.ts';
 import { utf8Text } from './bytes.ts';
 import { decimalScalar } from './decimals.ts';
 import { floatScalar } from './floats.ts';

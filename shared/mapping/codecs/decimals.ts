@@ -1,6 +1,6 @@
 import { RecordError } from '../../base/errors.ts';
-import { type Decimal, decimalOf, formatDecimal, rescaleExactly, rescaleHalfUp } from '../decimal.ts';
-import { type FieldValue, NumberText, refuseValue } from '../field-value.ts';
+import { type Decimal, decimalOf, formatDecimal, rescaleExactly, rescaleHalfUp } from '../values/decimal.ts';
+import { type FieldValue, NumberText, refuseValue } from '../values/field-value.ts';
 import type { Scalar } from './scalar.ts';
 
 const SCALE_BYTES = 4;

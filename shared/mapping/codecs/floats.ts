@@ -1,4 +1,4 @@
-import { type FieldValue, NumberText, refuseValue } from '../field-value.ts';
+import { type FieldValue, NumberText, refuseValue } from '../values/field-value.ts';
 import { expectLength } from './bytes.ts';
 import type { Scalar } from './scalar.ts';
 

@@ -1,5 +1,5 @@
-import { integerOf } from '../decimal.ts';
-import { type FieldValue, refuseValue } from '../field-value.ts';
+import { integerOf } from '../values/decimal.ts';
+import { type FieldValue, refuseValue } from '../values/field-value.ts';
 import { expectLength } from './bytes.ts';
 import type { Scalar } from './scalar.ts';
 

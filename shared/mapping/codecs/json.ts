@@ -1,7 +1,7 @@
 import { RecordError } from '../../base/errors.ts';
-import { type FieldValue, Instant, NumberText } from '../field-value.ts';
+import { type FieldValue, Instant, NumberText } from '../values/field-value.ts';
 import { parseJson } from '../formats/json-text.ts';
-import { formatInstant } from '../time.ts';
+import { formatInstant } from '../values/time.ts';
 import { utf8Text, wellFormedText } from './bytes.ts';
 import type { Scalar } from './scalar.ts';
 

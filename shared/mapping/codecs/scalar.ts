@@ -1,4 +1,4 @@
-import type { FieldValue } from '../field-value.ts';
+import type { FieldValue } from '../values/field-value.ts';
 
 /**
  * One type of a cell. `Value` is its checked form, between the record and the bytes. Binary forms are those of

@@ -1,4 +1,4 @@
-import { type FieldValue, refuseValue } from '../field-value.ts';
+import { type FieldValue, refuseValue } from '../values/field-value.ts';
 import { expectLength, parseBase64, utf8Text, wellFormedText } from './bytes.ts';
 import type { Scalar } from './scalar.ts';
 

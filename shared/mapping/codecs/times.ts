@@ -1,6 +1,14 @@
-import type { TimeUnit } from '../../config/mapping/resolved.ts';
-import { type FieldValue, Instant, refuseValue } from '../field-value.ts';
-import { daysOfDate, floorDivide, formatDate, formatInstant, instantOf, parseRfc3339, unitRule } from '../time.ts';
+import type { TimeUnit } from '../declared/resolved.ts';
+import { type FieldValue, Instant, refuseValue } from '../values/field-value.ts';
+import {
+  daysOfDate,
+  floorDivide,
+  formatDate,
+  formatInstant,
+  instantOf,
+  parseRfc3339,
+  unitRule,
+} from '../values/time.ts';
 import { integerScalar } from './integers.ts';
 import type { Scalar } from './scalar.ts';
 

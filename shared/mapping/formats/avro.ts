@@ -1,7 +1,7 @@
 import type avro from 'avsc';
 import { RecordError } from '../../base/errors.ts';
-import type { ResolvedFormat } from '../../config/mapping/resolved.ts';
-import type { FieldValue } from '../field-value.ts';
+import type { ResolvedFormat } from '../declared/resolved.ts';
+import type { FieldValue } from '../values/field-value.ts';
 import { compileAvro } from './avro-types.ts';
 import { avroReader } from './avro-values.ts';
 import { decodeJson } from './json.ts';

@@ -1,5 +1,5 @@
 import { RecordError } from '../../base/errors.ts';
-import { type FieldValue, isFieldObject, NumberText } from '../field-value.ts';
+import { type FieldValue, isFieldObject, NumberText } from '../values/field-value.ts';
 
 /**
  * Lossless JSON at nearly the speed of `JSON.parse`. A double keeps every integer of up to 15 digits; any other number

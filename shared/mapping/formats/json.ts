@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { RecordError } from '../../base/errors.ts';
-import type { FieldValue } from '../field-value.ts';
+import type { FieldValue } from '../values/field-value.ts';
 import { type MarkedTree, parseMarked, unmark } from './json-text.ts';
 import type { RecordDecoder } from './record-decoder.ts';
 

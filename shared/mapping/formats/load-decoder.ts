@@ -1,4 +1,4 @@
-import type { ResolvedFormat } from '../../config/mapping/resolved.ts';
+import type { ResolvedFormat } from '../declared/resolved.ts';
 import { jsonDecoder } from './json.ts';
 import type { RecordDecoder } from './record-decoder.ts';
 

@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs';
-import { formatDecimal } from '../decimal.ts';
-import { type FieldObject, type FieldValue, Instant, NumberText } from '../field-value.ts';
+import { formatDecimal } from '../values/decimal.ts';
+import { type FieldObject, type FieldValue, Instant, NumberText } from '../values/field-value.ts';
 
 /** A message, or a part of one, as the library holds it: its fields are properties. */
 type Held = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
 import type protobuf from 'protobufjs';
 import { install } from 'protobufjs/ext/protojson.js';
 import { RecordError } from '../../base/errors.ts';
-import { parseMessage } from '../../config/mapping/protobuf-schema.ts';
-import type { ResolvedFormat } from '../../config/mapping/resolved.ts';
-import { type FieldValue, isFieldObject, NumberText } from '../field-value.ts';
+import { parseMessage } from '../declared/protobuf-schema.ts';
+import type { ResolvedFormat } from '../declared/resolved.ts';
+import { type FieldValue, isFieldObject, NumberText } from '../values/field-value.ts';
 import { decodeJson } from './json.ts';
 import { messageValue } from './protobuf-values.ts';
 import type { RecordDecoder } from './record-decoder.ts';

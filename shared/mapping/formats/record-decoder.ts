@@ -1,5 +1,5 @@
 import type { InputRecord } from '../../model/record.ts';
-import type { FieldValue } from '../field-value.ts';
+import type { FieldValue } from '../values/field-value.ts';
 
 /** Turns the bytes of a record into a tree of fields. */
 export interface RecordDecoder {

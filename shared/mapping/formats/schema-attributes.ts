@@ -1,5 +1,5 @@
 import { RecordError } from '../../base/errors.ts';
-import type { ResolvedFormat, WireEncoding } from '../../config/mapping/resolved.ts';
+import type { ResolvedFormat, WireEncoding } from '../declared/resolved.ts';
 import type { PushedMessage } from '../../model/record.ts';
 
 type SchemaFormat = Exclude<ResolvedFormat, { type: 'json' }>;

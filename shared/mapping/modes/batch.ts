@@ -1,10 +1,10 @@
-import type { ResolvedWrite, RowOperation } from '../../config/mapping/resolved.ts';
+import type { ResolvedWrite, RowOperation } from '../declared/resolved.ts';
 import type { AggregateValue, Mutation } from '../../model/mutation.ts';
-import { compileFamilies, type Family } from '../columns.ts';
+import { compileFamilies, type Family } from '../rows/columns.ts';
 import { integerScalar } from '../codecs/integers.ts';
-import type { Settle } from '../fields.ts';
-import { compileOperation } from '../operation.ts';
-import { compileTimestamp } from '../timestamp.ts';
+import type { Settle } from '../values/fields.ts';
+import { compileOperation } from '../rows/operation.ts';
+import { compileTimestamp } from '../rows/timestamp.ts';
 import { type AppendChange, cellMutations, type CellWriter, replaceCell, setCell } from './cells.ts';
 import { entryWrite, type WriteOf } from './write.ts';
 

@@ -1,6 +1,6 @@
 import type { Mutation } from '../../model/mutation.ts';
-import type { CellChange, Family } from '../columns.ts';
-import type { DecodedRecord } from '../fields.ts';
+import type { CellChange, Family } from '../rows/columns.ts';
+import type { DecodedRecord } from '../values/fields.ts';
 
 /** How a mode turns the change of one cell into mutations, appended in order. */
 export type AppendChange = (

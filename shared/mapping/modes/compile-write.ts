@@ -1,5 +1,5 @@
-import type { ResolvedWrite } from '../../config/mapping/resolved.ts';
-import type { Settle } from '../fields.ts';
+import type { ResolvedWrite } from '../declared/resolved.ts';
+import type { Settle } from '../values/fields.ts';
 import { compileAggregate, compileCellMode } from './batch.ts';
 import { compileConditional } from './conditional.ts';
 import { compileInsertIfAbsent, compileReplaceIfNewest, compileRules } from './request.ts';

@@ -5,17 +5,17 @@ import type {
   ResolvedOperand,
   ResolvedPredicate,
   ResolvedTime,
-} from '../../config/mapping/resolved.ts';
+} from '../declared/resolved.ts';
 import { conditionalRequest } from '../../model/conditional.ts';
 import { cellExists, latestCellValueEquals, type RowFilter } from '../../model/filter.ts';
 import type { AggregateValue, Mutation } from '../../model/mutation.ts';
 import { cellCodec } from '../codecs/cell-codec.ts';
 import { integerScalar } from '../codecs/integers.ts';
 import type { SerializerContext } from '../context.ts';
-import { compileField, type DecodedRecord, type Settle } from '../fields.ts';
-import { refuseValue } from '../field-value.ts';
-import { floorDivide, instantOf, unitRule } from '../time.ts';
-import { publishTimestamp } from '../timestamp.ts';
+import { compileField, type DecodedRecord, type Settle } from '../values/fields.ts';
+import { refuseValue } from '../values/field-value.ts';
+import { floorDivide, instantOf, unitRule } from '../values/time.ts';
+import { publishTimestamp } from '../rows/timestamp.ts';
 import type { WriteOf } from './write.ts';
 
 type Of<Result> = (record: DecodedRecord, context: SerializerContext) => Result;

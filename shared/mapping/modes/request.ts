@@ -1,11 +1,11 @@
-import type { ResolvedWrite } from '../../config/mapping/resolved.ts';
+import type { ResolvedWrite } from '../declared/resolved.ts';
 import { conditionalRequest, readModifyWriteRequest, type ReadModifyWriteRule } from '../../model/conditional.ts';
 import { chain, familyEquals, interleave, type RowFilter, timestampRange } from '../../model/filter.ts';
 import type { Mutation } from '../../model/mutation.ts';
-import { type Column, compileFamilies, type Family } from '../columns.ts';
-import type { DecodedRecord, Settle } from '../fields.ts';
-import { refuseValue } from '../field-value.ts';
-import { compileTimestamp } from '../timestamp.ts';
+import { type Column, compileFamilies, type Family } from '../rows/columns.ts';
+import type { DecodedRecord, Settle } from '../values/fields.ts';
+import { refuseValue } from '../values/field-value.ts';
+import { compileTimestamp } from '../rows/timestamp.ts';
 import { cellMutations, type CellWriter, setCell } from './cells.ts';
 import { checkCount, type WriteOf } from './write.ts';
 

@@ -2,7 +2,7 @@ import { RecordError } from '../../base/errors.ts';
 import { MAX_MUTATIONS, type Mutation, type RowEntry } from '../../model/mutation.ts';
 import type { RowRequest } from '../../model/row-request.ts';
 import type { SerializerContext } from '../context.ts';
-import type { DecodedRecord } from '../fields.ts';
+import type { DecodedRecord } from '../values/fields.ts';
 
 /** What a record becomes, by the RPC that carries it. */
 export type MappedWrite = { readonly kind: 'entry'; readonly entry: RowEntry } | RowRequest;

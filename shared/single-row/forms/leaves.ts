@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { NumberText } from '../../mapping/field-value.ts';
+import { NumberText } from '../../mapping/values/field-value.ts';
 import { bytesOfBase64 } from '../../model/bytes.ts';
 import { countRule } from '../../model/filter.ts';
 import { int64OfJson } from '../../model/int64.ts';

@@ -1,5 +1,5 @@
 import { RecordError } from '../../base/errors.ts';
-import { NumberText } from '../../mapping/field-value.ts';
+import { NumberText } from '../../mapping/values/field-value.ts';
 
 /** One broken rule of a request, at its place in the document. The message holds the rule and what stands there. */
 export interface RequestProblem {

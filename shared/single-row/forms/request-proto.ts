@@ -1,5 +1,5 @@
 import { RecordError } from '../../base/errors.ts';
-import { fromWireMutation } from '../../mapping/entry-wire.ts';
+import { fromWireMutation } from '../../mapping/rows/entry-wire.ts';
 import { type ReadModifyWriteRule, ruleProblem } from '../../model/conditional.ts';
 import { filterProblem, type RowFilter } from '../../model/filter.ts';
 import { MAX_MUTATIONS, type Mutation } from '../../model/mutation.ts';

@@ -1,5 +1,5 @@
 import { compileMapping } from '../../../shared/mapping/compile-mapping.ts';
-import { resolveMapping } from '../../../shared/config/mapping/resolve.ts';
+import { resolveMapping } from '../../../shared/mapping/declared/resolve.ts';
 import type { InputRecord } from '../../../shared/model/record.ts';
 import type { BenchCase } from '../support/case.ts';
 import { interleave, type Subject } from '../support/rounds.ts';

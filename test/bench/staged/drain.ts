@@ -1,7 +1,7 @@
-import type { MarkedWrites } from '../../../shared/staged/marked-writes.ts';
-import { decodeSegment } from '../../../shared/staged/segment.ts';
-import type { TargetCheck } from '../../../shared/staged/target-check.ts';
-import { writeEnvelopes } from '../../../shared/staged/write-envelopes.ts';
+import type { MarkedWrites } from '../../../shared/staged/write/marked-writes.ts';
+import { decodeSegment } from '../../../shared/staged/envelope/segment.ts';
+import type { TargetCheck } from '../../../shared/markers/target-check.ts';
+import { writeEnvelopes } from '../../../shared/staged/write/write-envelopes.ts';
 
 /** A check that was made already, as it is for all but the first writes of an instance. */
 const CHECKED: Pick<TargetCheck, 'check' | 'forget'> = {

@@ -1,5 +1,5 @@
-import { type EmbeddedOptions, startEmbeddedInChild } from '../../../infra/local/embedded.ts';
-import { ensureTables } from '../../../infra/local/table-resources.ts';
+import { type EmbeddedOptions, startEmbeddedInChild } from '../../../infra/local/cloud/embedded.ts';
+import { ensureTables } from '../../../infra/local/cloud/table-resources.ts';
 import { FAMILY, MARKERS, SUMS, TABLE } from './envelopes.ts';
 
 export interface EmbeddedServer extends AsyncDisposable {

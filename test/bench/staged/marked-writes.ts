@@ -5,7 +5,7 @@ import { createMetrics, type MetricsRegistry } from '../../../shared/base/metric
 import { ClientPool } from '../../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../../shared/google/bigtable/row-calls.ts';
 import type { SendRowCall } from '../../../shared/model/row-call.ts';
-import { MarkedWrites } from '../../../shared/staged/marked-writes.ts';
+import { MarkedWrites } from '../../../shared/staged/write/marked-writes.ts';
 
 /** What people get who set nothing. */
 export const REQUESTS_IN_FLIGHT = 100;

@@ -2,8 +2,8 @@ import { findPackageJSON } from 'node:module';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startChild } from '../../../infra/local/child-process.ts';
-import { freePort, LOOPBACK } from '../../../infra/local/tcp.ts';
+import { startChild } from '../../../infra/local/base/child-process.ts';
+import { freePort, LOOPBACK } from '../../../infra/local/base/tcp.ts';
 
 export interface FirstAnswerOptions {
   readonly target: string;

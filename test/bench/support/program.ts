@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { ChildProcessError, startChild, type Child } from '../../../infra/local/child-process.ts';
+import { ChildProcessError, startChild, type Child } from '../../../infra/local/base/child-process.ts';
 
-const END_WITH_PARENT = new URL('../../../infra/local/end-with-parent.ts', import.meta.url).href;
+const END_WITH_PARENT = new URL('../../../infra/local/base/end-with-parent.ts', import.meta.url).href;
 
 /** Starts a program of ours with one JSON argument. It ends with this process, however this one ends. */
 export function startProgram(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { PubSub } from '@google-cloud/pubsub';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startPubSubServer, type LocalPubSub } from '../../../infra/local/pubsub/server.ts';
+import { startPubSubServer, type LocalPubSub } from '../../../infra/local/servers/pubsub/server.ts';
 
 /** The command as people run it, in a process of its own, against the local Pub/Sub through the official client. */
 const MAIN = resolve(import.meta.dirname, '../../../functions/cli/main.ts');

@@ -5,7 +5,7 @@ import { orderingKeys } from '../../../functions/cli/publish/ordering.ts';
 import { createPacker, type PackOptions, type Packed } from '../../../functions/cli/publish/pack.ts';
 import { MAX_MESSAGE_BYTES } from '../../../functions/cli/publish/split.ts';
 import type { ResolvedFraming } from '../../../shared/config/resolved.ts';
-import { recordsOf } from '../../../shared/mapping/framing.ts';
+import { recordsOf } from '../../../shared/records/framing.ts';
 
 const OPTIONS: PackOptions = {
   framing: 'ndjson',

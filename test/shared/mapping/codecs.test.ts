@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../shared/base/errors.ts';
-import type { CellEncoding, CellType, PlainCellType } from '../../../shared/config/mapping/resolved.ts';
+import type { CellEncoding, CellType, PlainCellType } from '../../../shared/mapping/declared/resolved.ts';
 import { type CellCodec, cellCodec } from '../../../shared/mapping/codecs/cell-codec.ts';
-import { type FieldValue, Instant, NumberText } from '../../../shared/mapping/field-value.ts';
+import { type FieldValue, Instant, NumberText } from '../../../shared/mapping/values/field-value.ts';
 
 type Present = NonNullable<FieldValue>;
 

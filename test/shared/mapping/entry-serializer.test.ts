@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RecordError } from '../../../shared/base/errors.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
-import { encodeEntry } from '../../../shared/mapping/entry-wire.ts';
+import { encodeEntry } from '../../../shared/mapping/rows/entry-wire.ts';
 import { contextOf } from '../../../shared/mapping/serializer.ts';
 import { anyEntry } from '../../support/arbitraries.ts';
 import { entryJsonText } from '../../support/entry-json.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { resolveMapping } from '../../../shared/config/mapping/resolve.ts';
-import type { ResolvedMapping } from '../../../shared/config/mapping/resolved.ts';
+import { resolveMapping } from '../../../shared/mapping/declared/resolve.ts';
+import type { ResolvedMapping } from '../../../shared/mapping/declared/resolved.ts';
 import { type CompiledMapping, compileMapping } from '../../../shared/mapping/compile-mapping.ts';
 import type { MappedWrite } from '../../../shared/mapping/modes/write.ts';
 import type { InputRecord } from '../../../shared/model/record.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../shared/base/errors.ts';
-import { deadLetterOf } from '../../../shared/failure/dead-letter.ts';
+import { deadLetterOf } from '../../../shared/letters/write.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import { tableName } from '../../../shared/model/table-name.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
 import { createMetrics } from '../../../shared/base/metrics.ts';
-import type { FailedRecord } from '../../../shared/failure/failed-record.ts';
-import type { FailurePolicy } from '../../../shared/failure/policy.ts';
+import type { FailedRecord } from '../../../shared/letters/failed-record.ts';
+import type { FailurePolicy } from '../../../shared/letters/policy.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
 import { noCell } from '../../../shared/model/filter.ts';
 import { identityOf } from '../../../shared/model/identity.ts';

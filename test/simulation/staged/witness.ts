@@ -1,6 +1,6 @@
 import type { CheckAndMutateRowRequest } from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
 import type { CoordinatorStore, StagingStore } from '../../../shared/staged/ports.ts';
-import { decodeSegment } from '../../../shared/staged/segment.ts';
+import { decodeSegment } from '../../../shared/staged/envelope/segment.ts';
 import type { MemoryStageStore } from '../../support/memory-stage-store.ts';
 
 /** Looks over the shoulders of the store and the table, and writes down what must never be. */

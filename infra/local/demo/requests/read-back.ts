@@ -1,5 +1,5 @@
 import type { Row, Table } from '@google-cloud/bigtable';
-import { storedCells, storedKey } from '../../official-rows.ts';
+import { storedCells, storedKey } from '../../run/official-rows.ts';
 
 export interface AirportDays {
   /** Row key → flight that is in it. */

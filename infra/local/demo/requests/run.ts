@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { sleep, systemClock } from '../../../../shared/base/clock.ts';
 import type { TableName } from '../../../../shared/model/table-name.ts';
-import type { RunningPipeline } from '../../connector.ts';
+import type { RunningPipeline } from '../../run/connector.ts';
 import { loadDepartures } from '../departures.ts';
 import { FunctionMetrics } from '../function-metrics.ts';
 import { openPlatform, type Platform } from '../platform.ts';

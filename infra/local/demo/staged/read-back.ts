@@ -1,5 +1,5 @@
 import type { Row, Table } from '@google-cloud/bigtable';
-import { storedCells, storedKey } from '../../official-rows.ts';
+import { storedCells, storedKey } from '../../run/official-rows.ts';
 import { TableComparison, type TableDifference } from '../comparison.ts';
 import { bigEndianHex, type ExpectedRow } from '../forms/form.ts';
 import { MARKERS } from './truth.ts';

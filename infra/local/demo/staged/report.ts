@@ -1,4 +1,4 @@
-import { textTable } from '../../text-table.ts';
+import { textTable } from '../../base/text-table.ts';
 import { DATA_SET } from '../flights.ts';
 import { DEPARTURES } from '../departures.ts';
 import type { FunctionMetrics } from '../function-metrics.ts';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { InternalFunction } from '../../connector.ts';
+import type { InternalFunction } from '../../run/connector.ts';
 import { loadDepartures } from '../departures.ts';
 import { FunctionMetrics } from '../function-metrics.ts';
 import { openPlatform, type Platform } from '../platform.ts';

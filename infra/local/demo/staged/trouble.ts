@@ -1,4 +1,4 @@
-import type { RunningPipeline, InternalFunction } from '../../connector.ts';
+import type { RunningPipeline, InternalFunction } from '../../run/connector.ts';
 import { sleep, systemClock } from '../../../../shared/base/clock.ts';
 import type { Platform } from '../platform.ts';
 

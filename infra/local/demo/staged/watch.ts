@@ -1,6 +1,6 @@
 import { sleep, systemClock } from '../../../../shared/base/clock.ts';
-import type { RunningPipeline } from '../../connector.ts';
-import type { LocalPubSub } from '../../pubsub/server.ts';
+import type { RunningPipeline } from '../../run/connector.ts';
+import type { LocalPubSub } from '../../servers/pubsub/server.ts';
 import type { Checkpoint, StagedState } from './checkpoints.ts';
 
 const LOOK_MILLIS = 250;

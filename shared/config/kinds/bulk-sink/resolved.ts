@@ -1,4 +1,4 @@
-import type { ResolvedMapping } from '../../mapping/resolved.ts';
+import type { ResolvedMapping } from '../../../mapping/declared/resolved.ts';
 import type {
   ResolvedBulkSink,
   ResolvedGcRule,

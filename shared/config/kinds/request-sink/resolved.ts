@@ -1,5 +1,5 @@
 import { qualify } from '../../addresses.ts';
-import type { ResolvedMapping } from '../../mapping/resolved.ts';
+import type { ResolvedMapping } from '../../../mapping/declared/resolved.ts';
 import type { ResolvedRequestSink } from '../../resolved.ts';
 import { failureOf, requestOptionsOf, resolvedSink, serializerOf } from '../sink/resolved.ts';
 import type { RequestSinkOptions } from './options.ts';

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
-import { pipelineProblems, type PipelineOfMapping } from '../../mapping/compatibility.ts';
-import type { ReadSchemaFile } from '../../mapping/resolve-format.ts';
-import { type MappingResult, resolveMapping } from '../../mapping/resolve.ts';
+import { pipelineProblems, type PipelineOfMapping } from '../../../mapping/declared/compatibility.ts';
+import type { ReadSchemaFile } from '../../../mapping/declared/resolve-format.ts';
+import { type MappingResult, resolveMapping } from '../../../mapping/declared/resolve.ts';
 import { formatPath, type Path } from '../../problems.ts';
 import { isSection } from '../../read.ts';
 

@@ -1,5 +1,5 @@
 import { bareId, parseEmulatorEndpoint, projectOf, qualify } from '../../addresses.ts';
-import type { ResolvedMapping } from '../../mapping/resolved.ts';
+import type { ResolvedMapping } from '../../../mapping/declared/resolved.ts';
 import type {
   DeadLetterPayload,
   ResolvedAccess,

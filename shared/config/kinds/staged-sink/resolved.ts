@@ -1,5 +1,5 @@
 import { projectOf, qualify } from '../../addresses.ts';
-import type { ResolvedMapping } from '../../mapping/resolved.ts';
+import type { ResolvedMapping } from '../../../mapping/declared/resolved.ts';
 import type { ResolvedCommit, ResolvedStagedSink } from '../../resolved.ts';
 import { failureOf, requestOptionsOf, resolvedSink, serializerOf, subscriptionId } from '../sink/resolved.ts';
 import type { StagedSinkOptions } from './options.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startChild } from '../../../../infra/local/child-process.ts';
+import { startChild } from '../../../../infra/local/base/child-process.ts';
 import { bundleProgram } from '../../support/bundled-program.ts';
 import type { BenchCase, CaseReport } from '../../support/case.ts';
 import { runProgram } from '../../support/program.ts';

@@ -1,8 +1,8 @@
-import { startChild, untilChildAnswers } from '../../../../infra/local/child-process.ts';
-import { findEmulator } from '../../../../infra/local/cloud-sdk.ts';
-import { startEmbeddedInChild } from '../../../../infra/local/embedded.ts';
-import { ensureTables } from '../../../../infra/local/table-resources.ts';
-import { freePort, LOOPBACK } from '../../../../infra/local/tcp.ts';
+import { startChild, untilChildAnswers } from '../../../../infra/local/base/child-process.ts';
+import { findEmulator } from '../../../../infra/local/cloud/cloud-sdk.ts';
+import { startEmbeddedInChild } from '../../../../infra/local/cloud/embedded.ts';
+import { ensureTables } from '../../../../infra/local/cloud/table-resources.ts';
+import { freePort, LOOPBACK } from '../../../../infra/local/base/tcp.ts';
 import { FAMILY, TABLE } from '../rows.ts';
 
 export interface ImportServer extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { startFunctionProcess } from '../../../../infra/local/function-process.ts';
+import { startFunctionProcess } from '../../../../infra/local/run/function-process.ts';
 import { bundleSink } from '../../support/bundled-sink.ts';
 import type { BenchCase, BenchSettings, CaseReport } from '../../support/case.ts';
 import type { LoadResult } from '../../support/http-load.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { startFunctionProcess, type FunctionProcess } from '../../../../infra/local/function-process.ts';
+import { startFunctionProcess, type FunctionProcess } from '../../../../infra/local/run/function-process.ts';
 import { bundleSink } from '../../support/bundled-sink.ts';
 import type { BenchCase, CaseReport } from '../../support/case.ts';
 import { chart, type Point } from '../../support/chart.ts';

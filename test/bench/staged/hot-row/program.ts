@@ -1,5 +1,5 @@
 import { CheckAndMutateRowResponse } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
-import type { Envelope } from '../../../../shared/staged/envelope.ts';
+import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
 import { endWith, programArgument } from '../../support/program.ts';
 import { drainSegments } from '../drain.ts';
 import { segmentsOf } from '../envelopes.ts';

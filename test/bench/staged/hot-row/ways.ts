@@ -1,4 +1,4 @@
-import type { Envelope } from '../../../../shared/staged/envelope.ts';
+import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
 import { envelopeOf, keyOf, SUMS } from '../envelopes.ts';
 
 /** What is compared: a drain, which joins what waits for one row, and the same stored requests sent one by one. */

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
-import type { ChannelSet } from '../../../../shared/google/bigtable/channel.ts';
+import type { ChannelSet } from '../../../../shared/google/grpc/channel.ts';
 import { ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 

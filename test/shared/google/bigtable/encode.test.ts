@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { encodeMutateRows, entrySize, requestSize } from '../../../../shared/google/bigtable/encode.ts';
-import { decodeEntry, encodeEntry, toWireMutation } from '../../../../shared/mapping/entry-wire.ts';
+import { decodeEntry, encodeEntry, toWireMutation } from '../../../../shared/mapping/rows/entry-wire.ts';
 import type { RowEntry } from '../../../../shared/model/mutation.ts';
 import { MutateRowsRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { anyEntry } from '../../../support/arbitraries.ts';

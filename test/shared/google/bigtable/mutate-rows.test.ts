@@ -1,14 +1,14 @@
 import type { Metadata, ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startBigtableServer } from '../../../../infra/local/bigtable/server.ts';
-import { serveGrpc, type GrpcEndpoint } from '../../../../infra/local/grpc.ts';
+import { startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
+import { serveGrpc, type GrpcEndpoint } from '../../../../infra/local/servers/rpc/grpc.ts';
 import {
   BigtableService,
   type MutateRowsRequest,
   MutateRowsResponse,
 } from '../../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
 import { FeatureFlags } from '../../../../infra/local/proto/google/bigtable/v2/feature_flags.ts';
-import { freePort } from '../../../../infra/local/tcp.ts';
+import { freePort } from '../../../../infra/local/base/tcp.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import type { MutateRows, MutateRowsReply } from '../../../../shared/bulk/ports.ts';

@@ -1,7 +1,7 @@
 import type { Metadata, sendUnaryData, ServerUnaryCall, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type LocalBigtable, startBigtableServer } from '../../../../infra/local/bigtable/server.ts';
-import { serveGrpc } from '../../../../infra/local/grpc.ts';
+import { type LocalBigtable, startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
+import { serveGrpc } from '../../../../infra/local/servers/rpc/grpc.ts';
 import {
   BigtableService,
   type CheckAndMutateRowRequest,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LocalBigtable, startBigtableServer } from '../../../../infra/local/bigtable/server.ts';
-import { type GrpcEndpoint, serveGrpc } from '../../../../infra/local/grpc.ts';
+import { type LocalBigtable, startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
+import { type GrpcEndpoint, serveGrpc } from '../../../../infra/local/servers/rpc/grpc.ts';
 import { openTargetAdmin } from '../../../../shared/google/bigtable/target-admin.ts';
 import { tableName } from '../../../../shared/model/table-name.ts';
 import { connect, createTable, type RawClient } from '../../../support/bigtable-raw-client.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type LocalFirestore, startFirestoreServer } from '../../../../infra/local/firestore/server.ts';
+import { type LocalFirestore, startFirestoreServer } from '../../../../infra/local/servers/firestore/server.ts';
 import {
   createStageDatabase,
   type PipelineStores,
@@ -7,8 +7,8 @@ import {
 } from '../../../../shared/google/firestore/stage-database.ts';
 import type { StatusName } from '../../../../shared/model/status.ts';
 import type { NewSegment } from '../../../../shared/staged/ports.ts';
-import type { PipelineState } from '../../../../shared/staged/state.ts';
-import { StoreError } from '../../../../shared/staged/store-error.ts';
+import type { PipelineState } from '../../../../shared/staged/checkpoint/state.ts';
+import { StoreError } from '../../../../shared/model/store-error.ts';
 import { withEnvironment } from '../../../support/environment.ts';
 
 /** What only Firestore does: answers that are lost, statuses, waits. What every store does is in test/contract. */

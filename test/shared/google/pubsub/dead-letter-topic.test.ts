@@ -1,9 +1,9 @@
 import { PubSub } from '@google-cloud/pubsub';
 import { credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { type LocalPubSub, startPubSubServer } from '../../../../infra/local/pubsub/server.ts';
+import { type LocalPubSub, startPubSubServer } from '../../../../infra/local/servers/pubsub/server.ts';
 import { PullRequest, SubscriberClient } from '../../../../infra/local/proto/google/pubsub/v1/pubsub.ts';
-import { blank, unary } from '../../../../infra/local/unary.ts';
+import { blank, unary } from '../../../../infra/local/cloud/unary.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { createDeadLetterTopic } from '../../../../shared/google/pubsub/dead-letter-topic.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';

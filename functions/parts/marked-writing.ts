@@ -1,0 +1,39 @@
+import type { ResolvedStagedSink } from '../../shared/config/resolved.ts';
+import { ClientPool } from '../../shared/google/bigtable/clients.ts';
+import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
+import { MarkedWrites } from '../../shared/staged/write/marked-writes.ts';
+import type { EnvelopeWriting } from '../../shared/staged/write/write-envelopes.ts';
+import { accessOf } from './access.ts';
+import type { Instance } from './instance.ts';
+import { openTargetCheck } from './target-check.ts';
+
+/** What applies the envelopes of an instance, with the clients it sends by. */
+export interface OpenedWriting extends EnvelopeWriting {
+  /** Closes clients that have long been idle. Cheap. */
+  readonly sweep: () => void;
+  readonly close: () => void;
+}
+
+/** Connects at the first envelope; the admin adapter is loaded at the first check of a target. */
+export function openMarkedWriting(instance: Instance<ResolvedStagedSink>): OpenedWriting {
+  const { pipeline, baseDirectory, env, clock, random, metrics, logger } = instance;
+  const { requestOptions, marker } = pipeline;
+  const access = accessOf(pipeline.access, baseDirectory, env);
+  const clients = new ClientPool({ ...access, ...requestOptions }, clock, metrics);
+  const horizon = marker.horizonMillis === undefined ? {} : { markerHorizonMillis: marker.horizonMillis };
+  const targets = openTargetCheck(instance, marker.horizonMillis);
+  const writes = new MarkedWrites(
+    { ...requestOptions, ...horizon },
+    { send: createRowCalls(clients), clock, random, metrics, logger },
+  );
+  return {
+    writes,
+    targets,
+    sweep: () => {
+      clients.sweep();
+    },
+    close: () => {
+      clients.close();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { startDeadline } from '../../shared/base/deadline.ts';
+import { RedeliverError } from '../../shared/base/errors.ts';
+import type { ResolvedSink } from '../../shared/config/resolved.ts';
+import { decodePush } from '../../shared/google/pubsub/push-body.ts';
+import type { PushedMessage } from '../../shared/model/record.ts';
+import type { Handler } from './entry-point.ts';
+import { answerRedelivery } from './answer.ts';
+import { drainOf, type Ending, type Instance } from './instance.ts';
+import type { Environment } from './surroundings.ts';
+
+/** What a function does with pushed messages. */
+export interface PushWork extends Ending {
+  /** Resolves when the message may be acknowledged; rejects with a `RedeliverError` when it must come again. */
+  readonly process: (message: PushedMessage, signal: AbortSignal) => Promise<void>;
+  /** After every message: closes what has long been idle. Cheap. */
+  readonly sweep: () => void;
+}
+
+/** Answers pushes: 204 acknowledges. Every message has the invocation's time and no more. */
+export function pushHandler(instance: Instance, work: PushWork): Handler {
+  const { pipeline, env, clock, logger, metrics, exporter } = instance;
+  const drain = drainOf(instance, work);
+  const budgetMillis = invocationMillis(pipeline, env);
+  return (body) =>
+    drain.track(async () => {
+      const startedAt = clock.now();
+      const deadline = startDeadline(clock, budgetMillis);
+      let messageId: string | undefined;
+      try {
+        if (drain.isDraining) throw new RedeliverError('draining', 'this instance is shutting down');
+        const message = decodePush(body);
+        messageId = message.messageId;
+        await work.process(message, deadline.signal);
+        metrics.count('messagesAcknowledged');
+        return { status: 204 };
+      } catch (error) {
+        return answerRedelivery(error, messageId, logger, metrics);
+      } finally {
+        deadline.end();
+        metrics.record('messageLatency', clock.now() - startedAt);
+        work.sweep();
+        exporter.flushIfDue();
+      }
+    });
+}
+
+/** Cloud Run's default; the platform tells another one in `CLOUD_RUN_TIMEOUT_SECONDS`. */
+const DEFAULT_FUNCTION_TIMEOUT_SECONDS = 60;
+
+/** The smaller of the function's and the subscription's patience, less the margin to answer in. */
+export function invocationMillis(
+  pipeline: Pick<ResolvedSink, 'ackDeadlineMillis' | 'deadlineMarginMillis'>,
+  env: Environment,
+): number {
+  const seconds = Number(env.CLOUD_RUN_TIMEOUT_SECONDS ?? DEFAULT_FUNCTION_TIMEOUT_SECONDS);
+  const functionMillis = (Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_FUNCTION_TIMEOUT_SECONDS) * 1000;
+  const patience = Math.min(functionMillis, pipeline.ackDeadlineMillis);
+  // A function that is given less time than the margin still gets half of it to work in.
+  return Math.max(patience - pipeline.deadlineMarginMillis, patience / 2);
+}

@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import type { ResolvedStagedSink, ResolvedStaging } from '../../shared/config/resolved.ts';
+import { weightOf } from '../../shared/staged/stage/backlog-view.ts';
+import { Backpressure } from '../../shared/staged/stage/backpressure.ts';
+import { Stager } from '../../shared/staged/stage/stager.ts';
+import type { Instance } from './instance.ts';
+import { StageDatabases } from './stage-databases.ts';
+import type { Keeper } from './keeper.ts';
+
+/** Keeps envelopes in Firestore until a checkpoint owns them. */
+export function openStaging(
+  { name, clock, random, metrics, logger }: Instance<ResolvedStagedSink>,
+  staging: ResolvedStaging,
+): Keeper {
+  const databases = new StageDatabases();
+  const { staging: store } = databases.stores(staging.firestore, name);
+  const backpressure = new Backpressure(staging, { store, clock, metrics, logger });
+  const stager = new Stager({ store, clock, random, metrics, logger, newSegmentId: randomUUID });
+  return {
+    admit: () => {
+      backpressure.admit();
+    },
+    async keep(received, signal) {
+      const envelopes = received.map(({ envelope }) => envelope);
+      await backpressure.during(weightOf(envelopes), () => stager.stage(envelopes, signal));
+    },
+    sweep: () => undefined,
+    close: () => databases.close(),
+  };
+}

@@ -1,0 +1,61 @@
+import { type Clock, sleep, systemClock } from '../../../shared/base/clock.ts';
+import { toError } from '../../../shared/base/errors.ts';
+
+export interface SchedulerOptions {
+  /** Where to post. */
+  readonly url: string;
+  /** Default: {@link SHORTEST_INTERVAL_MILLIS}. */
+  readonly intervalMillis?: number;
+  readonly clock?: Clock;
+  /** Told of an attempt that was not answered with 2xx; the next one comes at its time. */
+  readonly onFailure?: (message: string) => void;
+}
+
+export interface LocalScheduler {
+  /** No further attempt; one that runs is no longer waited for. */
+  stop(): Promise<void>;
+}
+
+/** The shortest interval of Cloud Scheduler: a minute. */
+export const SHORTEST_INTERVAL_MILLIS = 60_000;
+
+/** How long an attempt may take: that of a deployed job. */
+const ATTEMPT_DEADLINE_MILLIS = 120_000;
+
+/**
+ * Posts to a function at once and then at every interval, as a job of Cloud Scheduler with `retry_count` 0: never two
+ * attempts at a time; one that is due while another runs comes right after it, and those that were missed do not pile up.
+ */
+export function startScheduler(options: SchedulerOptions): LocalScheduler {
+  const { clock = systemClock, intervalMillis = SHORTEST_INTERVAL_MILLIS } = options;
+  const stopping = new AbortController();
+  const running = run();
+  return {
+    async stop() {
+      stopping.abort(new Error('the scheduler was stopped'));
+      await running;
+    },
+  };
+
+  async function run(): Promise<void> {
+    for (let dueAt = clock.now(); !stopping.signal.aborted;) {
+      const wait = sleep(clock, dueAt - clock.now(), stopping.signal);
+      if (!(await wait.then(() => true).catch(() => false))) return;
+      await attempt();
+      const missed = Math.floor((clock.now() - dueAt) / intervalMillis);
+      dueAt += Math.max(1, missed) * intervalMillis;
+    }
+  }
+
+  async function attempt(): Promise<void> {
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ATTEMPT_DEADLINE_MILLIS)]);
+    try {
+      const headers = { 'user-agent': 'Google-Cloud-Scheduler' };
+      const response = await fetch(options.url, { method: 'POST', headers, signal });
+      const text = await response.text();
+      if (!response.ok) options.onFailure?.(`the scheduler was answered ${response.status}: ${text}`);
+    } catch (error) {
+      if (!stopping.signal.aborted) options.onFailure?.(`the scheduler had no answer: ${toError(error).message}`);
+    }
+  }
+}

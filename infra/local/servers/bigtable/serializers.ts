@@ -1,0 +1,37 @@
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { BigtableService, MutateRowsResponse, ReadRowsResponse } from '../../proto/google/bigtable/v2/bigtable.ts';
+
+/** The generated service, with the two serializers that carry bulk made cheaper. The bytes are the same. */
+export const BulkBigtableService = {
+  ...BigtableService,
+  readRows: {
+    ...BigtableService.readRows,
+    responseSerialize: reusingWriter<ReadRowsResponse>((message, writer) => ReadRowsResponse.encode(message, writer)),
+  },
+  mutateRows: {
+    ...BigtableService.mutateRows,
+    responseSerialize: reusingWriter<MutateRowsResponse>((message, writer) =>
+      MutateRowsResponse.encode(message, writer),
+    ),
+  },
+};
+
+/**
+ * Encodes with one writer for all messages. A fresh writer doubles its buffer from nothing for every message; a writer
+ * that has finished keeps the buffer it grew, and hands out a copy of what was written.
+ */
+function reusingWriter<Message>(
+  encode: (message: Message, writer: BinaryWriter) => BinaryWriter,
+): (message: Message) => Buffer {
+  let writer = new BinaryWriter();
+  return (message) => {
+    try {
+      const bytes = encode(message, writer).finish();
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    } catch (error) {
+      // What was written of a message that cannot be encoded must not start the next one.
+      writer = new BinaryWriter();
+      throw error;
+    }
+  };
+}

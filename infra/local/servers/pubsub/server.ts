@@ -1,0 +1,101 @@
+import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
+import { systemRandom, type Random } from '../../../../shared/base/ids.ts';
+import { serveGrpc } from '../rpc/grpc.ts';
+import { PublisherService, SubscriberService } from '../../proto/google/pubsub/v1/pubsub.ts';
+import { deadLetter } from './dead-letter.ts';
+import { FaultBook, type Faults } from './faults.ts';
+import type { SubscriptionContext, SubscriptionCounters } from './live-subscription.ts';
+import { MessageStore } from './message-store.ts';
+import { publisherService } from './publisher-service.ts';
+import type { CallContext } from './rpc.ts';
+import { subscriberService } from './subscriber-service.ts';
+import { Subscriptions } from './subscriptions.ts';
+import { createTiming } from './timing.ts';
+import { Topics } from './topics.ts';
+
+export interface PubSubServerOptions {
+  /** Port on 127.0.0.1. Default: a free one. */
+  readonly port?: number;
+  readonly clock?: Clock;
+  /** Chooses how far an injected reordering jumps. */
+  readonly random?: Random;
+  /**
+   * How much faster than the service deadlines, leases, backoffs and retry delays run. Default 1. Retention and
+   * injected delays keep their length. A client's own lease extension does not know of it.
+   */
+  readonly timeScale?: number;
+  /** Pushes that one subscription may have outstanding. Default 64. */
+  readonly pushConcurrency?: number;
+  /** Memory for messages that are held, in bytes. Default 1 GiB. Beyond it a publish gets RESOURCE_EXHAUSTED. */
+  readonly maxRetainedBytes?: number;
+}
+
+/** A Pub/Sub server in this process, for `PUBSUB_EMULATOR_HOST`. */
+export interface LocalPubSub {
+  /** `127.0.0.1:port`. */
+  readonly address: string;
+  readonly faults: Faults;
+  /** Bytes of messages held, an estimate of the overhead included. */
+  readonly retainedBytes: number;
+  /** What happened on a subscription, by its full name. @throws NOT_FOUND */
+  counters(subscription: string): SubscriptionCounters;
+  /** The same of every subscription. */
+  allCounters(): ReadonlyMap<string, SubscriptionCounters>;
+  /** Ends every call, push and timer; what was not acknowledged is gone. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves google.pubsub.v1 Publisher and Subscriber from memory: the official clients connect to it unchanged, and
+ * push subscriptions deliver over HTTP as the service does. Not there: snapshots, schemas, message transforms, detaching,
+ * exports to other products, retention by topic (a topic keeps the setting and nothing else), and OIDC tokens on pushes.
+ *
+ * @example
+ * const pubsub = await startPubSubServer({ timeScale: 100 });
+ * process.env.PUBSUB_EMULATOR_HOST = pubsub.address;
+ */
+export async function startPubSubServer(options: PubSubServerOptions = {}): Promise<LocalPubSub> {
+  const timing = createTiming(options.clock ?? systemClock, options.timeScale ?? 1);
+  const store = new MessageStore(options.maxRetainedBytes ?? 1024 ** 3, timing.clock.now());
+  const topics = new Topics(store, timing.clock);
+  const faults = new FaultBook();
+  const subscriptionContext: SubscriptionContext = {
+    timing,
+    store,
+    faults,
+    random: options.random ?? systemRandom,
+    pushConcurrency: atLeastOne(options.pushConcurrency ?? 64),
+    bury: (entry, subscription, topic) => topics.publishDeadLetter(topic, deadLetter(entry, subscription)),
+  };
+  const subscriptions = new Subscriptions(topics, subscriptionContext);
+  const closing = new AbortController();
+  const calls: CallContext = { faults, timing, closing: closing.signal };
+  const endpoint = await serveGrpc(
+    [
+      { definition: PublisherService, implementation: publisherService(topics, subscriptions, calls) },
+      { definition: SubscriberService, implementation: subscriberService(subscriptions, calls) },
+    ],
+    options.port,
+  );
+  return {
+    address: endpoint.address,
+    faults,
+    get retainedBytes() {
+      return store.retainedBytes;
+    },
+    counters: (subscription) => subscriptions.find(subscription).counters,
+    allCounters: () => new Map([...subscriptions.all].map(([name, { counters }]) => [name, counters])),
+    close() {
+      closing.abort(new Error('the local Pub/Sub server closes'));
+      subscriptions.closeAll();
+      return endpoint.close();
+    },
+  };
+}
+
+function atLeastOne(pushConcurrency: number): number {
+  if (!(Number.isInteger(pushConcurrency) && pushConcurrency >= 1)) {
+    throw new RangeError(`pushConcurrency: must be a whole number from 1, got ${pushConcurrency}`);
+  }
+  return pushConcurrency;
+}

@@ -1,0 +1,128 @@
+import type { Clock } from '../base/clock.ts';
+import { RedeliverError, toError } from '../base/errors.ts';
+import type { Logger } from '../base/logging.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { formatTableName } from '../model/table-name.ts';
+import { Semaphore } from '../base/semaphore.ts';
+import { deadLetterOf, type DeadLetterOptions } from './write.ts';
+import type { FailedRecord } from './failed-record.ts';
+import type { DeadLetterTopic } from './ports.ts';
+
+/**
+ * What becomes of records that are wrong. `handle` takes all failed records of one message, after everything else in
+ * it has settled. When it resolves they are durably dealt with and the message may be acknowledged; when it rejects,
+ * with a {@link RedeliverError}, the message is delivered again and nothing is lost.
+ */
+export interface FailurePolicy {
+  /** Whether a failed record may leave the stream: then, and only then, runs of rejections are bounded. */
+  readonly mayDrop: boolean;
+  handle(failed: readonly FailedRecord[], signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * The default: a record that is wrong blocks its message, visibly, until somebody mends it.
+ *
+ * @param option what the configuration calls the choice.
+ */
+export function failPolicy(option: 'failurePolicy' | 'onRejected' = 'failurePolicy'): FailurePolicy {
+  return {
+    mayDrop: false,
+    handle(failed) {
+      const [first] = failed;
+      if (!first) return Promise.resolve();
+      return Promise.reject(
+        new RedeliverError(
+          'failure-policy',
+          `${failed.length} ${failed.length === 1 ? 'record' : 'records'} for ${tableOf(first)} cannot be written: ${first.summary}. ${option} is fail: mend the record's source, or choose dead-letter`,
+        ),
+      );
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+export function logAndDropPolicy(logger: Logger, metrics: Metrics): FailurePolicy {
+  return {
+    mayDrop: true,
+    handle(failed) {
+      for (const one of failed) {
+        const { record, summary, reason } = one;
+        metrics.count('recordsDropped');
+        logger.log('WARNING', `a record was dropped: ${summary}`, {
+          destination: tableOf(one),
+          reason,
+          messageId: record.message.messageId,
+          recordIndex: record.index,
+          ...(record.data && { bytes: record.data.length }),
+        });
+      }
+      return Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+export interface DeadLetterPolicyOptions extends DeadLetterOptions {
+  readonly topic: string;
+  /** Letters of this instance published and not yet confirmed; more wait their turn. */
+  readonly maxOutstandingMessages: number;
+  /** One budget for all the letters of a message. */
+  readonly flushTimeoutMillis: number;
+}
+
+export function deadLetterPolicy(
+  topic: DeadLetterTopic,
+  options: DeadLetterPolicyOptions,
+  { clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics },
+): FailurePolicy {
+  const outstanding = new Semaphore(options.maxOutstandingMessages);
+  let published = 0;
+  let lastMillis = 0;
+  let longestMillis = 0;
+  metrics.observe('outstandingDeadLetters', () => published);
+  metrics.observe('deadLetterFlushMillis', () => lastMillis);
+  metrics.observe('longestDeadLetterFlushMillis', () => longestMillis);
+
+  const publishOne = async (failed: FailedRecord, signal: AbortSignal): Promise<void> => {
+    const release = await outstanding.acquire(signal);
+    published += 1;
+    try {
+      await topic.publish(deadLetterOf(failed, options, clock.now()), signal);
+      metrics.count('deadLettersPublished');
+    } finally {
+      published -= 1;
+      release();
+    }
+  };
+
+  return {
+    mayDrop: true,
+    async handle(failed, signal) {
+      if (failed.length === 0) return;
+      const budget = new AbortController();
+      const cancel = clock.after(options.flushTimeoutMillis, () => {
+        budget.abort(new Error(`flushTimeout of ${options.flushTimeoutMillis} ms was used up`));
+      });
+      const startedAt = clock.now();
+      const bounded = AbortSignal.any([signal, budget.signal]);
+      const results = await Promise.allSettled(failed.map((one) => publishOne(one, bounded)));
+      cancel();
+      lastMillis = clock.now() - startedAt;
+      longestMillis = Math.max(longestMillis, lastMillis);
+      const refused = results.filter((result) => result.status === 'rejected');
+      const [first] = refused;
+      if (!first) return;
+      const cause = toError(first.reason);
+      throw new RedeliverError(
+        'dead-letter-unconfirmed',
+        `${refused.length} of ${failed.length} dead letters were not confirmed by ${options.topic}: ${cause.message}. The message is redelivered; letters that were confirmed may be published again`,
+        { cause },
+      );
+    },
+    close: () => topic.close(),
+  };
+}
+
+const tableOf = ({ destination }: FailedRecord): string =>
+  destination ? formatTableName(destination) : 'no table yet';

@@ -1,0 +1,111 @@
+import { encodeEntry } from '../mapping/rows/entry-wire.ts';
+import { formatTableName } from '../model/table-name.ts';
+import type { FailedRecord } from './failed-record.ts';
+import { type LetterPayload, PUBLISH_TIME } from './read.ts';
+
+/** One message of the dead-letter topic. */
+export interface DeadLetter {
+  readonly data: Buffer;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface DeadLetterOptions {
+  readonly pipeline: string;
+  /**
+   * `entry`: the serialized entry; `request`: the row request in its JSON form; `record`: the record as it was published.
+   * A record that became neither is always the record, and one that was staged is always the entry.
+   */
+  readonly payload: Exclude<LetterPayload, 'message'>;
+}
+
+/** The most a Pub/Sub message may hold, attributes included (10 MB), less room for what the service itself counts. */
+export const MAX_MESSAGE_BYTES = 10_000_000 - 64 * 1024;
+
+const MAX_ATTRIBUTES = 100;
+const MAX_VALUE_BYTES = 1024;
+
+/**
+ * The dead letter of a record. Pure. Its attributes are those of the original message plus `dlq-*`; where Pub/Sub's
+ * limits leave no room, attributes of the original are left out and counted in `dlq-attributes-dropped`.
+ * What would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where that is
+ * not there any more.
+ */
+export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, now: number): DeadLetter {
+  const { record, reason } = failed;
+  const { payload, data } = contentOf(failed, options.payload);
+  const own = {
+    'dlq-connector': 'bigtable',
+    'dlq-pipeline': truncateUtf8(options.pipeline),
+    ...(failed.destination && { 'dlq-destination': truncateUtf8(formatTableName(failed.destination)) }),
+    'dlq-reason': reason,
+    'dlq-error': truncateUtf8(failed.detail),
+    'dlq-timestamp': new Date(now).toISOString(),
+    'dlq-payload': payload,
+    'dlq-original-message-id': record.message.messageId,
+    'dlq-record-index': String(record.index),
+    [PUBLISH_TIME]: String(record.message.publishTimeMicros),
+    ...(failed.identity !== undefined && { 'dlq-identity': failed.identity }),
+  };
+  return { data, attributes: withOriginal(own, record.message.attributes, MAX_MESSAGE_BYTES - data.length) };
+}
+
+/** What was asked for, as far as the record became that and it fits. */
+function contentOf(
+  failed: FailedRecord,
+  asked: DeadLetterOptions['payload'],
+): { readonly payload: LetterPayload; readonly data: Buffer } {
+  const { record, isWholeMessage } = failed;
+  // Of a record that was staged only the entry is left.
+  const payload = record.data === undefined ? 'entry' : asked;
+  const bytes = writeBytes(failed, payload);
+  if (bytes && bytes.length <= MAX_MESSAGE_BYTES) return { payload, data: bytes };
+  if (record.data) return { payload: isWholeMessage ? 'message' : 'record', data: record.data };
+  throw new RangeError(
+    `the entry of record ${record.index} of message ${record.message.messageId} is ${bytes?.length ?? 0} bytes, more than the ${MAX_MESSAGE_BYTES} of a dead letter, and the record itself is not there any more`,
+  );
+}
+
+function writeBytes({ entry, encodeRequest }: FailedRecord, wanted: DeadLetterOptions['payload']): Buffer | undefined {
+  switch (wanted) {
+    case 'entry':
+      return entry && encodeEntry(entry);
+    case 'request':
+      return encodeRequest?.();
+    case 'record':
+      return undefined;
+    default:
+      return wanted satisfies never;
+  }
+}
+
+function withOriginal(
+  own: Record<string, string>,
+  original: Readonly<Record<string, string>>,
+  roomBytes: number,
+): Record<string, string> {
+  // A letter that was published back and failed again describes its last failure, but names its first message and
+  // the record's place in it: one without the other would name a record that never was.
+  const firstId = original['dlq-original-message-id'];
+  const firstIndex = original['dlq-record-index'];
+  const kept = Object.entries(original).filter(([name]) => !name.startsWith('dlq-') && !name.startsWith('goog'));
+  const keptBytes = kept.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
+  const room = keptBytes > roomBytes ? 0 : MAX_ATTRIBUTES - Object.keys(own).length - 1;
+  const dropped = kept.length - room;
+  return {
+    ...Object.fromEntries(kept.slice(0, room)),
+    ...own,
+    ...(firstId !== undefined && { 'dlq-original-message-id': firstId }),
+    ...(firstId !== undefined && firstIndex !== undefined && { 'dlq-record-index': firstIndex }),
+    ...(dropped > 0 && { 'dlq-attributes-dropped': String(dropped) }),
+  };
+}
+
+/** Cuts to 1024 bytes, the most an attribute's value may be, on a character's boundary and with `...` for the rest. */
+export function truncateUtf8(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MAX_VALUE_BYTES) return bytes.toString();
+  let end = MAX_VALUE_BYTES - 3;
+  // 10xxxxxx continues a character: step back to its first byte.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return `${bytes.subarray(0, end).toString()}...`;
+}

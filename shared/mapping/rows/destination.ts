@@ -1,0 +1,53 @@
+import { RecordError, RedeliverError } from '../../base/errors.ts';
+import type { ResolvedDestination } from '../declared/resolved.ts';
+import type { DecodedRecord, Settle } from '../values/fields.ts';
+import { compileTemplate } from './template.ts';
+
+/** Bigtable's rule for the id of a table. Its length also bounds what the pattern is tried on. */
+const TABLE_ID = /^[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,49}$/;
+
+/** The table id of a record. */
+export type DestinationOf = (record: DecodedRecord) => string;
+
+/**
+ * Compiles the destination of a mapping. A table outside the stated list or pattern refuses the record. One more table
+ * than `maxTables` throws a `RedeliverError`: that depends on which tables this instance has met before, so it must not
+ * reach a policy that may drop the record.
+ */
+export function compileDestination(destination: ResolvedDestination, settle: Settle): DestinationOf {
+  const render = compileTemplate(destination.template, settle);
+  const admit = destination.tables ? listed(destination.tables) : matching(destination.pattern, destination.maxTables);
+  return (record) => {
+    const table = render(record);
+    if (!TABLE_ID.test(table)) {
+      throw new RecordError('destination: must render to 1 to 50 letters, digits, "_", "-" and ".", got another text');
+    }
+    admit(table);
+    return table;
+  };
+}
+
+function listed(tables: readonly string[]): (table: string) => void {
+  const known = new Set(tables);
+  return (table) => {
+    if (!known.has(table)) throw new RecordError('destination: must be one of the tables of the mapping, got another');
+  };
+}
+
+function matching(pattern: string, maxTables: number): (table: string) => void {
+  const whole = new RegExp(`^(?:${pattern})$`, 'u');
+  // State of the instance, bounded by maxTables.
+  const met = new Set<string>();
+  return (table) => {
+    if (met.has(table)) return;
+    if (!whole.test(table))
+      throw new RecordError('destination: must match the pattern of the mapping, got another text');
+    if (met.size >= maxTables) {
+      throw new RedeliverError(
+        'destination',
+        `destination: an instance writes at most ${maxTables} tables (maxTables) and this would be one more; raise it or narrow the pattern`,
+      );
+    }
+    met.add(table);
+  };
+}

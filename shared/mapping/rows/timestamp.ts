@@ -1,0 +1,43 @@
+import type { ResolvedTimestamp } from '../declared/resolved.ts';
+import type { SerializerContext } from '../context.ts';
+import { compileField, type DecodedRecord, type Settle } from '../values/fields.ts';
+import { refuseValue } from '../values/field-value.ts';
+import { floorDivide, instantOf, unitRule } from '../values/time.ts';
+
+const NANOS_PER_MICRO = 1000n;
+const MICROS_PER_MILLI = 1000n;
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** The one timestamp of all cells of a record, in microseconds. */
+export type TimestampOf = (record: DecodedRecord, context: SerializerContext) => bigint;
+
+/** The publish time, floored to the millisecond that tables keep. The same at every redelivery. */
+export const publishTimestamp: TimestampOf = (_record, { publishTimeMicros }) =>
+  floorDivide(publishTimeMicros, MICROS_PER_MILLI) * MICROS_PER_MILLI;
+
+/**
+ * Compiles where the timestamp comes from. One from a field is never rounded: finer than a microsecond, before the
+ * epoch or beyond 64 bits it is refused; finer than a millisecond it is passed on, unless truncation was asked for.
+ */
+export function compileTimestamp(timestamp: ResolvedTimestamp, settle: Settle): TimestampOf {
+  if (timestamp.from === 'publishTime') return publishTimestamp;
+  const { field, unit, truncateToMillis, onNull } = timestamp;
+  const { label } = field;
+  const read = compileField(field, settle);
+  const step = truncateToMillis ? NANOS_PER_MICRO * MICROS_PER_MILLI : NANOS_PER_MICRO;
+  return (record, context) => {
+    const value = read(record);
+    if (value === undefined || value === null) {
+      if (onNull === 'publish-time') return publishTimestamp(record, context);
+      return refuseValue(label, 'must be there and not null', value);
+    }
+    const nanos = instantOf(value, unit);
+    if (nanos === undefined) return refuseValue(label, unitRule(unit), value);
+    if (nanos < 0n) return refuseValue(label, 'must not be before the epoch', value);
+    if (!truncateToMillis && nanos % step !== 0n) {
+      return refuseValue(label, 'must not be finer than a microsecond', value);
+    }
+    const micros = ((nanos / step) * step) / NANOS_PER_MICRO;
+    return micros > MAX_INT64 ? refuseValue(label, 'must fit 64 bits in microseconds', value) : micros;
+  };
+}

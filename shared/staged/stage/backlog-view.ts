@@ -1,0 +1,91 @@
+import { CLOCK_SKEW_MILLIS } from '../../model/lease.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import type { PipelineState } from '../checkpoint/state.ts';
+
+/**
+ * What one stager knows of the backlog: what the coordinator counted last, and what this instance staged since. Other
+ * instances stage too, so a cap is kept to about one interval of their work. State without a clock: times are given.
+ */
+
+export interface StagingCaps {
+  readonly maxStagedEntries: number;
+  /** Of requests, and 256 for each. */
+  readonly maxStagedBytes: number;
+}
+
+/** Entries and their weight: the bytes of their requests, and 256 for each. */
+export interface Weight {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** What an entry weighs beside its request, wherever it is held against the caps. */
+export const BYTES_PER_ENTRY = 256;
+
+export const weightOf = (envelopes: readonly Pick<Envelope, 'request'>[]): Weight => ({
+  entries: envelopes.length,
+  bytes: envelopes.reduce((sum, { request }) => sum + request.length + BYTES_PER_ENTRY, 0),
+});
+
+const NOTHING: Weight = { entries: 0, bytes: 0 };
+
+const plus = (left: Weight, right: Weight): Weight => ({
+  entries: left.entries + right.entries,
+  bytes: left.bytes + right.bytes,
+});
+
+const minus = (left: Weight, right: Weight): Weight => ({
+  entries: left.entries - right.entries,
+  bytes: left.bytes - right.bytes,
+});
+
+/** Staged work is remembered by the second, so that a long silence of the coordinator costs little memory. */
+const BUCKET_MILLIS = 1000;
+
+export class BacklogView {
+  /** By the coordinator. */
+  #counted = NOTHING;
+  /** By this instance: under way, or too young to be in the count for certain. */
+  #own = NOTHING;
+  /** Of those, what is stored, by the end of the second in which it was. */
+  readonly #stored = new Map<number, Weight>();
+
+  get total(): Weight {
+    return plus(this.#counted, this.#own);
+  }
+
+  /** Takes over a count; forgets what it holds. */
+  counted({ backlog, countedAt }: Pick<PipelineState, 'backlog' | 'countedAt'>): void {
+    this.#counted = {
+      entries: backlog.envelopes,
+      bytes: backlog.bytes + backlog.envelopes * BYTES_PER_ENTRY,
+    };
+    for (const [second, weight] of this.#stored) {
+      // The count began before its time was taken, perhaps by a clock that is ahead.
+      if (second + CLOCK_SKEW_MILLIS >= countedAt) continue;
+      this.#stored.delete(second);
+      this.#own = minus(this.#own, weight);
+    }
+  }
+
+  begin(weight: Weight): void {
+    this.#own = plus(this.#own, weight);
+  }
+
+  /** What was begun is stored, or may be: the next count tells. */
+  stored(weight: Weight, now: number): void {
+    const second = Math.ceil(now / BUCKET_MILLIS) * BUCKET_MILLIS;
+    this.#stored.set(second, plus(this.#stored.get(second) ?? NOTHING, weight));
+  }
+
+  /** What was begun is not stored, for certain. */
+  refused(weight: Weight): void {
+    this.#own = minus(this.#own, weight);
+  }
+}
+
+/** Why nothing more may be staged, or undefined. Below the caps anything may, whatever its own size. Pure. */
+export function refusalOf(total: Weight, { maxStagedEntries, maxStagedBytes }: StagingCaps): string | undefined {
+  if (total.entries < maxStagedEntries && total.bytes < maxStagedBytes) return undefined;
+  return `the backlog holds ${total.entries} entries of at most ${maxStagedEntries} (maxStagedEntries) and ${total.bytes} bytes of at most ${maxStagedBytes} (maxStagedBytes); the message comes again, by when some of it should be committed. If that lasts, see what keeps commitStaged, or raise the caps`;
+}

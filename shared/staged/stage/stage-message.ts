@@ -1,0 +1,76 @@
+import { RecordError, RedeliverError } from '../../base/errors.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { FailedRecord } from '../../letters/failed-record.ts';
+import type { FailurePolicy } from '../../letters/policy.ts';
+import type { PushedMessage } from '../../model/record.ts';
+import { formatTableName } from '../../model/table-name.ts';
+import { type FramedRecord, framedRecords } from '../../records/framed-records.ts';
+import { prepareWrite, type Reading, type Unprepared } from '../../records/prepare.ts';
+import { type EnvelopeOptions, envelopeOfRecord } from '../envelope/record-envelope.ts';
+import type { ReceivedEnvelope } from '../write/write-on-receipt.ts';
+
+/** Everything a message needs; made once per instance by the wiring. */
+export interface StagedSink extends Reading {
+  readonly envelopes: EnvelopeOptions;
+  /** Throws a `RedeliverError` where nothing more may be taken in now. */
+  readonly admit: () => void;
+  /** Makes the envelopes of a message durable, in the store or in their rows. Rejects with a `RedeliverError`. */
+  readonly keep: (received: readonly ReceivedEnvelope[], signal: AbortSignal) => Promise<void>;
+  /** What becomes of records that never become an envelope. */
+  readonly policy: FailurePolicy;
+  readonly perDestinationMetrics: boolean;
+  readonly metrics: Metrics;
+}
+
+/** What a record becomes before anything is kept. */
+type Enveloped = { readonly kind: 'envelope'; readonly received: ReceivedEnvelope } | Unprepared;
+
+/**
+ * One message from its push to the right to acknowledge it. Resolves when every record of it is durable under its
+ * identity, skipped, or durably handed to the failure policy; rejects with a {@link RedeliverError} when the message
+ * must come again.
+ *
+ * The order for each record is fixed: destination → serialize → skip → envelope → keep. The failure policy runs last,
+ * once all else of the message is kept, so that an outage does not file the same dead letter at every delivery.
+ */
+export async function stageMessage(message: PushedMessage, sink: StagedSink, signal: AbortSignal): Promise<void> {
+  sink.admit();
+  const enveloped = framedRecords(message, sink.framing).map((record) => envelop(record, sink));
+  // Nothing is kept of a message that must come again: it would be kept anew at every delivery.
+  const again = enveloped.find((one) => one.kind === 'redeliver');
+  if (again) throw new RedeliverError(again.reason, again.message);
+  const skipped = enveloped.filter(({ kind }) => kind === 'skipped').length;
+  if (skipped > 0) sink.metrics.count('recordsSkipped', skipped);
+  await sink.keep(
+    enveloped.flatMap((one) => (one.kind === 'envelope' ? [one.received] : [])),
+    signal,
+  );
+  const failed = enveloped.flatMap((one) => (one.kind === 'failed' ? [one.failed] : []));
+  countFailures(failed, sink);
+  if (failed.length > 0) await sink.policy.handle(failed, signal);
+}
+
+function envelop(record: FramedRecord, sink: StagedSink): Enveloped {
+  const prepared = prepareWrite(record, sink);
+  if (prepared.kind !== 'write') return prepared;
+  const { table, entry } = prepared;
+  try {
+    const envelope = envelopeOfRecord(record, table, entry, sink.envelopes);
+    return { kind: 'envelope', received: { envelope, record, isReplayed: record.letter !== undefined } };
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error;
+    const detail = `cannot be applied exactly once: ${error.message}`;
+    return {
+      kind: 'failed',
+      failed: { record, destination: table, entry, reason: 'serializer', summary: detail, detail },
+    };
+  }
+}
+
+function countFailures(failed: readonly FailedRecord[], { metrics, perDestinationMetrics }: StagedSink): void {
+  if (failed.length > 0) metrics.count('numRecordsSendErrors', failed.length);
+  if (!perDestinationMetrics) return;
+  for (const { destination } of failed) {
+    if (destination) metrics.count('destination.sendErrors', 1, formatTableName(destination));
+  }
+}

@@ -1,0 +1,63 @@
+import { backoffDelay } from '../../base/backoff.ts';
+import { abortReason, type Clock, sleep } from '../../base/clock.ts';
+import { DeadlineError, toError } from '../../base/errors.ts';
+import type { Random } from '../../base/ids.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { NewSegment, StagingStore } from '../ports.ts';
+import { StoreError } from '../../model/store-error.ts';
+
+export interface Storing {
+  readonly store: Pick<StagingStore, 'stage'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+}
+
+/** Concurrent instances must not retry in step; a quarter either way keeps the mean. */
+const RETRIES = { initialMillis: 50, maxMillis: 2000, jitter: 0.25 };
+
+/** Nobody waits longer for one answer: the connection of an instance that was frozen may be dead without a word. */
+const ATTEMPT_MILLIS = 15_000;
+
+/**
+ * Stores segments in one commit, again and again until it is told that they are there. Every attempt stores the same
+ * segments under the same ids, so one whose answer was lost, or that is still on its way, does no harm.
+ *
+ * @param signal ends it, when nobody waits any more. Rejects with its reason, or with what is not to be tried again.
+ * @param onTrouble told of every failure that is tried again.
+ */
+export async function storeSegments(
+  segments: readonly NewSegment[],
+  storing: Storing,
+  signal: AbortSignal,
+  onTrouble: (error: Error) => void,
+): Promise<void> {
+  const { clock, random, metrics } = storing;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await tryOnce(segments, storing, signal);
+      return;
+    } catch (error) {
+      if (signal.aborted) throw abortReason(signal);
+      if (!isWorthAnother(error)) throw error;
+      onTrouble(toError(error));
+    }
+    metrics.count('stagingRetries');
+    await sleep(clock, backoffDelay(RETRIES, attempt, random), signal);
+  }
+}
+
+const isWorthAnother = (error: unknown): boolean =>
+  error instanceof DeadlineError || (error instanceof StoreError && error.isTransient);
+
+async function tryOnce(segments: readonly NewSegment[], { store, clock }: Storing, signal: AbortSignal): Promise<void> {
+  const time = new AbortController();
+  const cancel = clock.after(ATTEMPT_MILLIS, () => {
+    time.abort(new DeadlineError(`Firestore did not answer a commit within ${ATTEMPT_MILLIS} ms`));
+  });
+  try {
+    await store.stage(segments, AbortSignal.any([signal, time.signal]));
+  } finally {
+    cancel();
+  }
+}

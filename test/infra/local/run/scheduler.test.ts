@@ -1,0 +1,111 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type LocalScheduler, startScheduler } from '../../../../infra/local/run/scheduler.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+
+const MINUTE = 60_000;
+
+let server: Server;
+let clock: ManualClock;
+let startedAt: number;
+let scheduler: LocalScheduler | undefined;
+/** Minutes since the start at which attempts arrived, and what they were. */
+let attempts: { readonly minute: number; readonly method: string | undefined }[];
+let open: ServerResponse[];
+let failures: string[];
+let answer: (response: ServerResponse) => void;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  startedAt = clock.now();
+  attempts = [];
+  open = [];
+  failures = [];
+  answer = (response) => response.writeHead(200).end('{}');
+  server = createServer((request: IncomingMessage, response) => {
+    attempts.push({ minute: (clock.now() - startedAt) / MINUTE, method: request.method });
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+
+afterEach(async () => {
+  await scheduler?.stop();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  expect(clock.pending).toBe(0);
+});
+
+function start(): void {
+  const { port } = server.address() as AddressInfo;
+  scheduler = startScheduler({
+    url: `http://127.0.0.1:${port}/`,
+    clock,
+    onFailure: (message) => failures.push(message),
+  });
+}
+
+/** Lets the attempt that is due arrive, and its answer. */
+async function arrived(count: number): Promise<void> {
+  await clock.advance(0);
+  await vi.waitFor(() => {
+    expect(attempts).toHaveLength(count);
+  });
+}
+
+/** The scheduler waits for its next slot again. */
+const waiting = (): Promise<void> =>
+  vi.waitFor(() => {
+    expect(clock.pending).toBe(1);
+  });
+
+test('posts at once and then every minute', async () => {
+  start();
+  await arrived(1);
+  for (const count of [2, 3]) {
+    await waiting();
+    await clock.advance(MINUTE);
+    await arrived(count);
+  }
+  expect(attempts).toEqual([0, 1, 2].map((minute) => ({ minute, method: 'POST' })));
+  expect(failures).toEqual([]);
+});
+
+test('an attempt that takes longer than a minute delays the next one, and none pile up', async () => {
+  answer = (response) => open.push(response);
+  start();
+  await arrived(1);
+  await clock.advance(2.5 * MINUTE);
+  expect(attempts).toHaveLength(1);
+  answer = (response) => response.writeHead(200).end();
+  open[0]?.writeHead(200).end();
+  await arrived(2);
+  await waiting();
+  await clock.advance(0.5 * MINUTE);
+  await arrived(3);
+  expect(attempts.map(({ minute }) => minute)).toEqual([0, 2.5, 3]);
+});
+
+test('an attempt that fails is told, and the next one comes at its time', async () => {
+  answer = (response) => response.writeHead(503).end('shutting down');
+  start();
+  await arrived(1);
+  await waiting();
+  answer = (response) => response.destroy();
+  await clock.advance(MINUTE);
+  await arrived(2);
+  await waiting();
+  expect(failures).toEqual([
+    'the scheduler was answered 503: shutting down',
+    expect.stringMatching(/^the scheduler had no answer: /),
+  ]);
+});
+
+test('a stop waits for no attempt', async () => {
+  answer = (response) => open.push(response);
+  start();
+  await arrived(1);
+  await scheduler?.stop();
+  expect(failures).toEqual([]);
+});
