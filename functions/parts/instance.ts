@@ -5,6 +5,7 @@ import {
   type MetricsExporter,
   type MetricsRegistry,
 } from '../../shared/base/metrics.ts';
+import type { Runtime } from '../../shared/base/runtime.ts';
 import { type Drain, installDrain } from '../../shared/base/shutdown.ts';
 import { loadPipeline } from '../../shared/config/load.ts';
 import type { PipelineKind, PipelineOf, ResolvedSink } from '../../shared/config/resolved.ts';
@@ -12,6 +13,8 @@ import type { Environment, Surroundings } from './surroundings.ts';
 
 /** One instance of a function that serves one pipeline: what it has whatever it does. */
 export interface Instance<Pipeline extends ResolvedSink = ResolvedSink> extends Surroundings {
+  /** What the capability's shells run by. */
+  readonly runtime: Runtime;
   readonly env: Environment;
   readonly pipeline: Pipeline;
   readonly name: string;
@@ -40,7 +43,8 @@ export async function startInstance<Kind extends PipelineKind>(
   const exporter = createLogExporter(metrics, logger, surroundings.clock, pipeline.metricsFlushIntervalMillis);
   for (const warning of warnings) logger.log('WARNING', warning);
   logger.log('INFO', `${what} started`, { options: withoutSecrets(pipeline) });
-  return { ...surroundings, env, pipeline, name, baseDirectory, logger, metrics, exporter };
+  const runtime = { clock: surroundings.clock, random: surroundings.random, metrics, logger };
+  return { ...surroundings, runtime, env, pipeline, name, baseDirectory, logger, metrics, exporter };
 }
 
 /** The effective options for the log: everything but where credentials are. */
