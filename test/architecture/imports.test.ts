@@ -149,6 +149,7 @@ test('the top level holds exactly the entries that the layout names', () => {
   const entries = readdirSync(root).filter((name) => !name.startsWith('.') && !LEFT_OUT.has(name));
   expect(entries.toSorted()).toEqual(
     [
+      'LICENSE',
       'README.md',
       'cloudbuild.yaml',
       'functions',

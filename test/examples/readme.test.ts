@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { resolveConfig } from '../../shared/config/resolve.ts';
 import { loadModuleSerializer } from '../../shared/mapping/module-serializer.ts';
-import type { Serializer } from '../../shared/mapping/serializer.ts';
 import { run } from '../functions/cli/fakes.ts';
 import { PUBLISH_TIME_MICROS, recordOf } from '../shared/mapping/records.ts';
+import { startSink } from '../support/sink-harness.ts';
 import { fencedBlocks } from './fenced-blocks.ts';
 import { typeErrors, withoutTypes } from './type-check.ts';
 
@@ -94,15 +94,12 @@ test.each(sessions)('the command prints what is shown: $name', async ({ code }) 
 });
 
 describe.each(modules)('the module $name', ({ code }) => {
-  async function load(): Promise<Serializer> {
-    const folder = await mkdtemp(join(tmpdir(), 'connector-example-'));
-    try {
-      await writeFile(join(folder, 'example.mjs'), withoutTypes(code));
-      return await loadModuleSerializer('./example.mjs', folder, undefined);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  }
+  let folder = '';
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'connector-example-'));
+    await writeFile(join(folder, 'example.mjs'), withoutTypes(code));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
 
   test('has the types that it says', () => {
     expect(typeErrors(code)).toEqual([]);
@@ -110,7 +107,7 @@ describe.each(modules)('the module $name', ({ code }) => {
   }, 30_000);
 
   test('makes a row of a sample record, and skips another', async () => {
-    const { serialize } = await load();
+    const { serialize } = await loadModuleSerializer('./example.mjs', folder, undefined);
     const context = { publishTimeMicros: PUBLISH_TIME_MICROS };
     const entry = serialize(recordOf({ id: 42, customer: 'acme', items: 3 }), context);
     expect(entry?.rowKey.toString()).toBe('acme#42');
@@ -124,6 +121,23 @@ describe.each(modules)('the module $name', ({ code }) => {
       },
     ]);
     expect(serialize(recordOf({ id: 43, test: true }), context)).toBeNull();
-    expect(() => serialize(recordOf('no JSON'), context)).toThrow(SyntaxError);
+  });
+
+  test.each([
+    ['no JSON', 'no JSON'],
+    ['null', 'null'],
+    ['a record without its customer', '{"id": 42, "items": 3}'],
+    ['a record without its id', '{"customer": "acme", "items": 3}'],
+    ['a record without its items', '{"id": 42, "customer": "acme"}'],
+    ['a record whose items are a text', '{"id": 42, "customer": "acme", "items": "3"}'],
+  ])('makes a bad record of %s: nothing is written, and it is a dead letter', async (_what, record) => {
+    const pipeline = { serializer: { module: join(folder, 'example.mjs') } };
+    await using sink = await startSink({ pipeline, families: ['order'], deadLetters: 'topic' });
+    expect(await sink.push({ data: record })).toMatchObject({ status: 204 });
+    const [letter, ...more] = await sink.letters();
+    expect(more).toEqual([]);
+    expect(letter?.data.toString()).toBe(record);
+    expect(letter?.attributes).toMatchObject({ 'dlq-reason': 'serializer', 'dlq-payload': 'record' });
+    expect(await sink.rows()).toEqual([]);
   });
 });
