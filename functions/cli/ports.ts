@@ -44,7 +44,7 @@ export interface PubSubPort {
 }
 
 export interface Publisher {
-  /** Resolves when Pub/Sub confirmed the message. */
+  /** Resolves when Pub/Sub confirmed the message. After a failed message of an ordering key all later ones of it reject. */
   publish(message: OutgoingMessage): Promise<void>;
   close(): Promise<void>;
 }

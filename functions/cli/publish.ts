@@ -30,7 +30,8 @@ export function addPublish(program: Command, context: CliContext, done: (code: E
     .summary('publish records to the topic of a pipeline')
     .description(
       'Publishes the records of files, or of standard input, to the topic of a pipeline, packed as its framing says. ' +
-        'Reads no faster than Pub/Sub confirms. Records that fail are named by line; then the exit code is 1.',
+        'Reads no faster than Pub/Sub confirms. Records that fail are named by line; then the exit code is 1. ' +
+        'After a message of an ordering key has failed, none of that key is published any more.',
     )
     .argument('<pipeline>', 'name of the pipeline in the configuration')
     .argument('[files...]', 'files to read, "-" for standard input (default: standard input)')
@@ -99,6 +100,7 @@ export async function publish(
       pace: createPace(context.clock, options.dryRun ? undefined : options.rate),
       signal: context.signal,
       tally,
+      hasOneKey: options.orderingKey !== undefined,
       onAdvance: () => {
         const { bytesRead } = read;
         context.terminal.status(

@@ -28,6 +28,8 @@ export interface Sending {
   readonly signal: AbortSignal;
   readonly tally: Tally;
   readonly onAdvance: () => void;
+  /** All messages have one ordering key: after a failed one none may be published. */
+  readonly hasOneKey: boolean;
 }
 
 /**
@@ -37,7 +39,7 @@ export interface Sending {
  * @returns why it stopped before the end of the input, or undefined.
  */
 export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending): Promise<string | undefined> {
-  const { publisher, pace, signal, tally, onAdvance } = sending;
+  const { publisher, pace, signal, tally, onAdvance, hasOneKey } = sending;
   const window = new Window(MAX_MESSAGES_ON_THEIR_WAY, MAX_BYTES_ON_THEIR_WAY);
   const stop: { reason?: string } = {};
   try {
@@ -55,7 +57,7 @@ export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending)
         } else {
           const reason = shortened(failure.message);
           addFailed(tally, records, { from, to, reason });
-          if (isHopeless(failure)) stop.reason ??= reason;
+          if (hasOneKey || isHopeless(failure)) stop.reason ??= reason;
         }
         onAdvance();
       });

@@ -70,6 +70,19 @@ test.each([
   expect(refusals).toBeLessThan(10_000);
 });
 
+test('with one ordering key for all messages the first failure ends the command, whatever the status', async () => {
+  const pubsub = new FakePubSub();
+  let refusals = 0;
+  pubsub.refuse = () => {
+    refusals += 1;
+    return statusError(3, '3 INVALID_ARGUMENT: no');
+  };
+  const { code, err } = await publish(['--ordering-key', 'k'], { pubsub, stdin: '{}\n'.repeat(100_000) });
+  expect(code).toBe(1);
+  expect(err).toContain('stopped before the end of the input: 3 INVALID_ARGUMENT: no');
+  expect(refusals).toBeLessThan(10_000);
+});
+
 test('of many failures twenty are shown and all are counted', async () => {
   const { err } = await publish([], { stdin: 'no\n'.repeat(30) });
   expect(err.split('\n')).toHaveLength(21);
