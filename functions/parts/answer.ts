@@ -3,43 +3,33 @@ import { describeError, type Logger } from '../../shared/base/logging.ts';
 import type { Metrics } from '../../shared/base/metrics.ts';
 import type { Answer } from './entry-point.ts';
 
-/** Every status asks for redelivery alike; which one only helps people who read request logs. */
-const STATUS: Readonly<Record<RedeliveryReason, number>> = {
-  deadline: 504,
-  transient: 503,
-  ambiguous: 503,
-  'missing-table': 503,
-  'missing-family': 503,
-  refused: 503,
-  client: 503,
-  'failure-policy': 500,
-  'empty-branch': 500,
-  'dead-letter-unconfirmed': 503,
-  'result-unconfirmed': 503,
-  'rejection-limit': 429,
-  backlog: 429,
-  staging: 503,
-  destination: 500,
-  'malformed-push': 500,
-  draining: 503,
-  unexpected: 500,
-};
+interface ReasonFacts {
+  /** Every status asks for redelivery alike; which one only helps people who read request logs. */
+  readonly status: number;
+  /** An operator must act; the others are transient failures, which metrics count and redelivery heals. */
+  readonly needsSomebody: boolean;
+}
 
-/** Reasons that are the operator's business; the others are weather, which metrics count and redelivery heals. */
-const NEEDS_SOMEBODY: ReadonlySet<RedeliveryReason> = new Set<RedeliveryReason>([
-  'missing-table',
-  'missing-family',
-  'refused',
-  'client',
-  'failure-policy',
-  'empty-branch',
-  'dead-letter-unconfirmed',
-  'result-unconfirmed',
-  'staging',
-  'destination',
-  'malformed-push',
-  'unexpected',
-]);
+const REASONS: Readonly<Record<RedeliveryReason, ReasonFacts>> = {
+  deadline: { status: 504, needsSomebody: false },
+  transient: { status: 503, needsSomebody: false },
+  ambiguous: { status: 503, needsSomebody: false },
+  'missing-table': { status: 503, needsSomebody: true },
+  'missing-family': { status: 503, needsSomebody: true },
+  refused: { status: 503, needsSomebody: true },
+  client: { status: 503, needsSomebody: true },
+  'failure-policy': { status: 500, needsSomebody: true },
+  'empty-branch': { status: 500, needsSomebody: true },
+  'dead-letter-unconfirmed': { status: 503, needsSomebody: true },
+  'result-unconfirmed': { status: 503, needsSomebody: true },
+  'rejection-limit': { status: 429, needsSomebody: false },
+  backlog: { status: 429, needsSomebody: false },
+  staging: { status: 503, needsSomebody: true },
+  destination: { status: 500, needsSomebody: true },
+  'malformed-push': { status: 500, needsSomebody: true },
+  draining: { status: 503, needsSomebody: false },
+  unexpected: { status: 500, needsSomebody: true },
+};
 
 /** Turns what ended a message into its answer, its log line and its count. */
 export function answerRedelivery(
@@ -49,13 +39,14 @@ export function answerRedelivery(
   metrics: Metrics,
 ): Answer {
   const known = error instanceof RedeliverError ? error : unexpected(error);
+  const { status, needsSomebody } = REASONS[known.reason];
   metrics.count('messagesRedelivered', 1, known.reason);
-  logger.log(NEEDS_SOMEBODY.has(known.reason) ? 'ERROR' : 'WARNING', known.message, {
+  logger.log(needsSomebody ? 'ERROR' : 'WARNING', known.message, {
     reason: known.reason,
     ...(messageId !== undefined && { messageId }),
     ...(known.cause !== undefined && { cause: describeError(known.cause) }),
   });
-  return { status: STATUS[known.reason], text: known.message };
+  return { status, text: known.message };
 }
 
 const unexpected = (error: unknown): RedeliverError =>

@@ -1,4 +1,4 @@
-import type { Status, StatusName } from '../model/status.ts';
+import { type Status, STATUSES } from '../model/status.ts';
 
 /**
  * What one entry of a `MutateRows` request was told. There is one answer per entry, by index, and *unanswered* is an
@@ -17,17 +17,6 @@ export interface RateLimit {
   readonly periodMillis: number;
 }
 
-/** The statuses after which a request may have been applied in part: the connection or the clock ended it, not a judgement. */
-const LEAVES_OUTCOME_OPEN: ReadonlySet<StatusName> = new Set<StatusName>([
-  'CANCELLED',
-  'UNKNOWN',
-  'DEADLINE_EXCEEDED',
-  'ABORTED',
-  'INTERNAL',
-  'UNAVAILABLE',
-  'DATA_LOSS',
-]);
-
 /**
  * Completes the answers of a request that has ended: an entry that was told nothing is *refused* where the request's
  * own status is a judgement on all of it (`INVALID_ARGUMENT`, `NOT_FOUND`, `PERMISSION_DENIED` …), else *unanswered*.
@@ -36,7 +25,7 @@ export function completeAnswers(told: readonly (EntryAnswer | undefined)[], endi
   const rest: EntryAnswer =
     ending === undefined || ending.code === 'OK'
       ? { kind: 'unanswered' }
-      : LEAVES_OUTCOME_OPEN.has(ending.code)
+      : STATUSES[ending.code].leavesEffectOpen
         ? { kind: 'unanswered', status: ending }
         : { kind: 'refused', status: ending };
   return Array.from(told, (answer) => answer ?? rest);

@@ -16,14 +16,14 @@ import { mergeEntries, type RowWrite } from './lane.ts';
 import type { BatcherOptions } from './options.ts';
 import type { MutateRows, MutateRowsReply } from './ports.ts';
 import { RateLimiter } from './rate-limiter.ts';
-import { deadlineOutcome, type Trouble, uncheckedOutcome, weather, type WriteOutcome } from './outcome.ts';
+import { deadlineOutcome, type Trouble, uncheckedOutcome, transientTrouble, type Outcome } from './outcome.ts';
 import { Settlement } from './settlement.ts';
 import { StallWatch } from './stall-watch.ts';
 import type { TableKeeper } from './table-keeper.ts';
 import { TableLane, type WaitingEntry } from './table-lane.ts';
 
 /** Takes what became of an entry. */
-export type OnOutcome = (outcome: WriteOutcome) => void;
+export type OnOutcome = (outcome: Outcome) => void;
 
 export interface BatcherDependencies {
   readonly mutateRows: MutateRows;
@@ -120,7 +120,7 @@ export class Batcher {
   }
 
   /** Why an entry may not be sent to the table; before anything else is done with it. */
-  async #unchecked(checking: Promise<void>, table: TableName, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+  async #unchecked(checking: Promise<void>, table: TableName, signal: AbortSignal): Promise<Outcome | undefined> {
     try {
       await abortable(checking, signal);
       return undefined;
@@ -322,7 +322,7 @@ export class Batcher {
     const { clock, random } = this.#with;
     for (const { write, undecided, status } of again) {
       write.attempts += 1;
-      this.#settlement.park(undecided, weather(status));
+      this.#settlement.park(undecided, transientTrouble(status));
     }
     const schedule = {
       initialMillis: this.#options.retryInitialBackoffMillis,

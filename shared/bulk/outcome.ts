@@ -1,18 +1,18 @@
 import type { RedeliveryReason } from '../base/errors.ts';
-import type { Status, StatusName } from '../model/status.ts';
+import { type Status, STATUSES, type StatusName } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { FinalVerdict } from './verdict.ts';
 import { FamilyTypeError, TableAdminError } from './table-errors.ts';
 
 /** What became of one entry. Nothing is thrown: an entry that cannot be written now goes back to Pub/Sub. */
-export type WriteOutcome =
+export type Outcome =
   | { readonly kind: 'applied' }
   /** Bigtable refused it alone: it belongs to the failure policy. */
   | { readonly kind: 'rejected'; readonly status: Status }
   | { readonly kind: 'redeliver'; readonly reason: RedeliveryReason; readonly message: string };
 
 /** The outcome of a decided entry. */
-export function outcomeOf(verdict: FinalVerdict, table: TableName): WriteOutcome {
+export function outcomeOf(verdict: FinalVerdict, table: TableName): Outcome {
   if (verdict.kind === 'applied' || verdict.kind === 'rejected') return verdict;
   const { reason, status, advice } = verdict;
   return {
@@ -38,31 +38,23 @@ export interface Trouble {
   readonly uncounted?: StatusName;
 }
 
-export const weather = ({ code }: Status): Trouble => ({
+export const transientTrouble = ({ code }: Status): Trouble => ({
   reason: 'transient',
   message: `the last answer was ${code}`,
   uncounted: code,
 });
 
 /** The outcome of an entry whose invocation ran out of time. */
-export const deadlineOutcome = (reason: Error, trouble: Trouble | undefined): WriteOutcome => ({
+export const deadlineOutcome = (reason: Error, trouble: Trouble | undefined): Outcome => ({
   kind: 'redeliver',
   reason: trouble?.reason ?? 'deadline',
   message: trouble ? `${reason.message}; ${trouble.message}` : reason.message,
 });
 
-const PASSES: ReadonlySet<StatusName> = new Set<StatusName>([
-  'ABORTED',
-  'CANCELLED',
-  'DEADLINE_EXCEEDED',
-  'RESOURCE_EXHAUSTED',
-  'UNAVAILABLE',
-]);
-
 /** The outcome of an entry that was not sent, because its table's families are of other types or could not be read. */
-export function uncheckedOutcome(error: Error, table: TableName): WriteOutcome {
+export function uncheckedOutcome(error: Error, table: TableName): Outcome {
   if (error instanceof FamilyTypeError) return { kind: 'redeliver', reason: 'refused', message: error.message };
-  const isRefusal = error instanceof TableAdminError && !PASSES.has(error.status.code);
+  const isRefusal = error instanceof TableAdminError && STATUSES[error.status.code].passes !== 'yes';
   return {
     kind: 'redeliver',
     reason: isRefusal ? 'refused' : 'transient',

@@ -3,7 +3,7 @@ import type { Metrics } from '../base/metrics.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { Admission } from './admission.ts';
 import type { FinalVerdict } from './verdict.ts';
-import { deadlineOutcome, outcomeOf, type Trouble, type WriteOutcome } from './outcome.ts';
+import { deadlineOutcome, outcomeOf, type Trouble, type Outcome } from './outcome.ts';
 import { WaitingEntry } from './table-lane.ts';
 import type { RowEntry } from '../model/mutation.ts';
 
@@ -31,7 +31,7 @@ export class Settlement {
   }
 
   /** Takes an admitted entry in; `resolve` is called with its outcome. */
-  expect(entry: RowEntry, bytes: number, signal: AbortSignal, resolve: (outcome: WriteOutcome) => void): WaitingEntry {
+  expect(entry: RowEntry, bytes: number, signal: AbortSignal, resolve: (outcome: Outcome) => void): WaitingEntry {
     const waiting = new WaitingEntry(entry, bytes, this.#waitingFor(signal), resolve);
     // Admitted and aborted in one turn: the event is over, and nobody else would ever end this wait.
     if (signal.aborted) this.#abandon(waiting, toError(signal.reason));
@@ -60,7 +60,7 @@ export class Settlement {
     this.finish(entry, outcomeOf(verdict, table));
   }
 
-  finish(entry: WaitingEntry, outcome: WriteOutcome): void {
+  finish(entry: WaitingEntry, outcome: Outcome): void {
     if (entry.isSettled) return;
     entry.isSettled = true;
     this.#admission.release(entry.bytes);

@@ -1,7 +1,7 @@
 import type { RowEntry } from '../model/mutation.ts';
 import type { TableName } from '../model/table-name.ts';
 import { Lane, type LaneEntry } from './lane.ts';
-import type { Trouble, WriteOutcome } from './outcome.ts';
+import type { Trouble, Outcome } from './outcome.ts';
 
 /** One admitted entry and the invocation that waits for it. */
 export class WaitingEntry implements LaneEntry {
@@ -9,14 +9,14 @@ export class WaitingEntry implements LaneEntry {
   readonly bytes: number;
   /** All unsettled entries of its invocation. */
   readonly #siblings: Set<WaitingEntry>;
-  readonly #onOutcome: (outcome: WriteOutcome) => void;
+  readonly #onOutcome: (outcome: Outcome) => void;
   /** In a request, or between the requests that narrow a refusal down. */
   isHeld = false;
   isAbandoned = false;
   isSettled = false;
   trouble: Trouble | undefined;
 
-  constructor(entry: RowEntry, bytes: number, siblings: Set<WaitingEntry>, onOutcome: (outcome: WriteOutcome) => void) {
+  constructor(entry: RowEntry, bytes: number, siblings: Set<WaitingEntry>, onOutcome: (outcome: Outcome) => void) {
     this.entry = entry;
     this.bytes = bytes;
     this.#siblings = siblings;
@@ -25,7 +25,7 @@ export class WaitingEntry implements LaneEntry {
   }
 
   /** Tells the invocation, the first time only: an entry abandoned on the wire is answered to nobody. */
-  resolve(outcome: WriteOutcome): void {
+  resolve(outcome: Outcome): void {
     if (this.#siblings.delete(this)) this.#onOutcome(outcome);
   }
 }

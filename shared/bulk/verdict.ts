@@ -1,4 +1,4 @@
-import { isMissingFamily, type Status, type StatusName } from '../model/status.ts';
+import { isConnectionLoss, isMissingFamily, type Status, STATUSES } from '../model/status.ts';
 import type { EntryAnswer } from './answer.ts';
 
 /**
@@ -12,7 +12,7 @@ export type Verdict =
   | { readonly kind: 'suspect'; readonly status: Status }
   /** Refused alone: this record is wrong. */
   | { readonly kind: 'rejected'; readonly status: Status }
-  /** The weather: worth another attempt within the invocation's time. */
+  /** A transient failure: worth another attempt within the invocation's time. */
   | { readonly kind: 'retry'; readonly status: Status }
   /** Back to Pub/Sub at once: waiting here would not help. */
   | {
@@ -28,33 +28,21 @@ export type FinalVerdict = Exclude<Verdict, { kind: 'suspect' } | { kind: 'retry
 
 const SILENCE: Status = { code: 'UNKNOWN', message: 'the request ended without an answer for this entry' };
 
-/** How grpc-js reports a connection that was reset under a request (grpc-node#2625). */
-const CONNECTION_LOST = 'RST_STREAM';
-
-const RETRIED: ReadonlySet<StatusName> = new Set<StatusName>(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
-
 /** @param isAlone whether the entry was the only one of its request, which is decided from what we sent, never from the error. */
 export function verdictOf(answer: EntryAnswer, isAlone: boolean): Verdict {
-  if (answer.kind === 'applied') return { kind: 'applied' };
+  if (answer.kind === 'applied') return APPLIED;
   const status = answer.status ?? SILENCE;
   const isSilence = answer.kind === 'unanswered' && answer.status === undefined;
-  if (isSilence || RETRIED.has(status.code) || isConnectionLoss(status)) return { kind: 'retry', status };
-  switch (status.code) {
-    case 'INVALID_ARGUMENT':
-      return { kind: isAlone ? 'rejected' : 'suspect', status };
-    case 'NOT_FOUND':
-      // A missing family refuses every entry of the request, those of existing families too; a missing table is the
-      // same for all, so nothing would be learned by asking again for fewer.
-      if (!isMissingFamily(status)) return { kind: 'redeliver', reason: 'missing-table', status };
-      return isAlone ? { kind: 'redeliver', reason: 'missing-family', status } : { kind: 'suspect', status };
-    case 'ABORTED':
-    case 'RESOURCE_EXHAUSTED':
-    case 'CANCELLED':
-      return { kind: 'redeliver', reason: 'transient', status };
-    default:
-      return { kind: 'redeliver', reason: 'refused', status };
+  const { isUnreached, passes, blamesCall } = STATUSES[status.code];
+  if (isSilence || isUnreached || isConnectionLoss(status)) return { kind: 'retry', status };
+  if (blamesCall) return { kind: isAlone ? 'rejected' : 'suspect', status };
+  if (status.code === 'NOT_FOUND') {
+    // A missing family refuses every entry of the request, those of existing families too; a missing table is the
+    // same for all, so nothing would be learned by asking again for fewer.
+    if (!isMissingFamily(status)) return { kind: 'redeliver', reason: 'missing-table', status };
+    return isAlone ? { kind: 'redeliver', reason: 'missing-family', status } : { kind: 'suspect', status };
   }
+  return { kind: 'redeliver', reason: passes === 'yes' ? 'transient' : 'refused', status };
 }
 
-const isConnectionLoss = ({ code, message }: Status): boolean =>
-  (code === 'INTERNAL' || code === 'CANCELLED') && message.includes(CONNECTION_LOST);
+const APPLIED: Verdict = { kind: 'applied' };

@@ -11,7 +11,7 @@ import { formatTableName, type TableName } from '../model/table-name.ts';
 import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
 import { prepareWrite, type Reading } from '../records/prepare.ts';
 import type { Batcher } from './batcher.ts';
-import type { WriteOutcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 import type { RejectionGuard } from './rejection-guard.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */
@@ -26,7 +26,7 @@ export interface BulkSink extends Reading {
 }
 
 /** What became of one record: its outcome, or why it is itself wrong. */
-type Settled = WriteOutcome | { readonly kind: 'skipped' } | { readonly kind: 'failed'; readonly failed: FailedRecord };
+type Settled = Outcome | { readonly kind: 'skipped' } | { readonly kind: 'failed'; readonly failed: FailedRecord };
 
 /**
  * One message from its push to the right to acknowledge it. Resolves when every record of it is applied, skipped or
@@ -90,7 +90,7 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
 }
 
 function judged(
-  outcome: WriteOutcome,
+  outcome: Outcome,
   record: FramedRecord,
   destination: TableName,
   entry: RowEntry,

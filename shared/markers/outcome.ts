@@ -2,7 +2,7 @@ import type { RedeliveryReason } from '../base/errors.ts';
 import type { Status } from '../model/status.ts';
 
 /** What became of one envelope. Nothing is thrown: what cannot be decided now is submitted again later, as it is. */
-export type WriteResult =
+export type Outcome =
   | { readonly kind: 'applied' }
   /** Its marker was there already: an earlier copy is applied, and this one changed nothing. */
   | { readonly kind: 'deduplicated' }
@@ -19,11 +19,10 @@ export type WriteResult =
       readonly status?: Status;
     };
 
-export type Unfinished = Extract<WriteResult, { kind: 'unfinished' }>;
+export type Unfinished = Extract<Outcome, { kind: 'unfinished' }>;
 
 /** What the second of two who wait for one effect is told: it counts once. */
-export const repeated = (result: WriteResult): WriteResult =>
-  result.kind === 'applied' ? { kind: 'deduplicated' } : result;
+export const repeated = (result: Outcome): Outcome => (result.kind === 'applied' ? { kind: 'deduplicated' } : result);
 
 /** The result for an invocation that ran out of time. `trouble` is why the envelope was not decided by then, if it is known. */
 export const outOfTime = (reason: Error, trouble: Unfinished | undefined): Unfinished =>

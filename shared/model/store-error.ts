@@ -1,16 +1,5 @@
 import { ConnectorError } from '../base/errors.ts';
-import type { StatusName } from './status.ts';
-
-/** Statuses that pass by themselves: the same call may succeed a moment later. */
-const TRANSIENT: ReadonlySet<StatusName> = new Set<StatusName>([
-  'UNAVAILABLE',
-  'DEADLINE_EXCEEDED',
-  'RESOURCE_EXHAUSTED',
-  'ABORTED',
-  'CANCELLED',
-  'INTERNAL',
-  'UNKNOWN',
-]);
+import { STATUSES, type StatusName } from './status.ts';
 
 /**
  * The durable store did not do what it was asked, or did not say that it did: a commit may have happened or not.
@@ -31,9 +20,9 @@ export class StoreError extends ConnectorError {
     this.status = status;
   }
 
-  /** Whether the same call, sent again, may succeed without anybody changing anything. */
+  /** Whether the same call, sent again, may succeed without anybody changing anything. Its preconditions make a repetition harmless. */
   get isTransient(): boolean {
-    return TRANSIENT.has(this.status);
+    return STATUSES[this.status].passes !== 'no';
   }
 }
 
@@ -53,7 +42,7 @@ function adviceFor(status: StatusName): string {
     case 'OUT_OF_RANGE':
     case 'UNIMPLEMENTED':
     case 'DATA_LOSS':
-      return 'No repetition mends it: look at the documents that the operation names';
+      return 'No repetition fixes it: look at the documents that the operation names';
     default:
       return 'The work is tried again; if it stays, look at the status of Firestore in the region of the database';
   }

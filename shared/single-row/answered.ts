@@ -1,6 +1,6 @@
 import type { RowAnswer } from '../model/row-answer.ts';
 import type { RowRequest } from '../model/row-request.ts';
-import type { RowOutcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 
 /**
  * What an answer says of the request that was asked for. Pure. A guarded request was sent with its marker in the
@@ -11,7 +11,7 @@ export function answered(
   asked: RowRequest,
   answer: RowAnswer,
   isGuarded: boolean,
-): Extract<RowOutcome, { kind: 'answered' }> {
+): Extract<Outcome, { kind: 'answered' }> {
   if (answer.kind !== 'conditional' || asked.kind !== 'conditional') {
     return { kind: 'answered', answer, isEmptyBranch: false };
   }

@@ -6,7 +6,7 @@ import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { FramedRecord } from '../records/framed-records.ts';
 import { originOf, recordIdentity } from '../records/record-identity.ts';
 import type { Delivery } from './delivery.ts';
-import type { RowOutcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 import type { WrittenForms } from './ports.ts';
 
 /** A record whose request is known. */
@@ -25,8 +25,8 @@ export async function askRecord(asked: Asked, delivery: Delivery): Promise<Faile
     case 'answered':
       await answered(outcome, asked, delivery);
       return undefined;
-    case 'refused':
-      return refused(outcome, asked, await sink.forms());
+    case 'rejected':
+      return rejected(outcome, asked, await sink.forms());
     case 'ambiguous':
       again.add(new RedeliverError('ambiguous', outcome.message));
       return undefined;
@@ -41,7 +41,7 @@ export async function askRecord(asked: Asked, delivery: Delivery): Promise<Faile
 }
 
 /** Markers are looked to before the request: one that is lost would let a replay through. */
-async function execute({ record, table, document }: Asked, { sink, signal, again }: Delivery): Promise<RowOutcome> {
+async function execute({ record, table, document }: Asked, { sink, signal, again }: Delivery): Promise<Outcome> {
   const { protection, executor, pipeline } = sink;
   const { request } = document;
   if (!protection) return executor.execute(table, request, { signal, wait: true, group: again });
@@ -54,7 +54,7 @@ async function execute({ record, table, document }: Asked, { sink, signal, again
   return executor.execute(table, request, { signal, wait: true, group: again, marker });
 }
 
-type Answered = Extract<RowOutcome, { kind: 'answered' }>;
+type Answered = Extract<Outcome, { kind: 'answered' }>;
 
 async function answered(outcome: Answered, asked: Asked, { sink, signal, again }: Delivery): Promise<void> {
   const { record, table, document } = asked;
@@ -94,8 +94,8 @@ const unexpected = (error: unknown): RedeliverError =>
   new RedeliverError('unexpected', `a result could not be written: ${toError(error).message}`, { cause: error });
 
 /** A record whose request Bigtable refused, or would: with the whole request, so that it can be made again. */
-function refused(
-  { status, message }: Extract<RowOutcome, { kind: 'refused' }>,
+function rejected(
+  { status, message }: Extract<Outcome, { kind: 'rejected' }>,
   { record, table, document }: Asked,
   { writeRequest }: WrittenForms,
 ): FailedRecord {

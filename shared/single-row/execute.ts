@@ -8,10 +8,10 @@ import type { RowRequest } from '../model/row-request.ts';
 import type { Status } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import { answered } from './answered.ts';
-import { classify } from './verdict.ts';
+import { verdictOf } from './verdict.ts';
 import { type Attempt, explain } from './explain.ts';
 import { guarded } from '../markers/guarded-request.ts';
-import type { RowOutcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 import type { RowExecutor, SendRowCall } from './ports.ts';
 import { decodeRowAnswer, encodeRowRequest, METHODS } from './wire.ts';
 
@@ -41,7 +41,7 @@ export interface ClosableRowExecutor extends RowExecutor {
 
 /**
  * One attempt for each request and never another: a second one could apply it twice. The order is fixed: marker → room →
- * send → classify. Whatever happens, the outcome says what is known of the effect.
+ * send → verdict. Whatever happens, the outcome says what is known of the effect.
  */
 export function createRowExecutor(
   options: ExecutorOptions,
@@ -61,7 +61,7 @@ export function createRowExecutor(
       } catch (error) {
         if (!(error instanceof RecordError)) throw error;
         metrics.count('requestsFailed');
-        return refusedUnsent(error);
+        return rejectedUnsent(error);
       }
       const release = (signal.aborted ? undefined : room.tryAcquire()) ?? (await enter(signal, wait));
       if (typeof release !== 'function') return release;
@@ -85,7 +85,7 @@ export function createRowExecutor(
           inFlight -= 1;
         }
         if (isClosed()) return CLOSED;
-        const outcome = judge(reply, { asked: request, sent, table, isGuarded: marker !== undefined }, signal);
+        const outcome = outcomeOf(reply, { asked: request, sent, table, isGuarded: marker !== undefined }, signal);
         if (group && (outcome.kind === 'ambiguous' || outcome.kind === 'fatal')) group.isOver = true;
         if (wasSent(reply)) metrics.record('rowRequestLatency', clock.now() - startedAt);
         return outcome;
@@ -100,7 +100,7 @@ export function createRowExecutor(
   };
 
   /** A permit once one is free, or why there is none. */
-  async function enter(signal: AbortSignal, wait: boolean): Promise<(() => void) | RowOutcome> {
+  async function enter(signal: AbortSignal, wait: boolean): Promise<(() => void) | Outcome> {
     if (signal.aborted) return outOfTime(signal);
     if (!wait) return { kind: 'busy' };
     try {
@@ -110,7 +110,7 @@ export function createRowExecutor(
     }
   }
 
-  function judge(reply: RowReply, { asked, sent, table, isGuarded }: Sent, signal: AbortSignal): RowOutcome {
+  function outcomeOf(reply: RowReply, { asked, sent, table, isGuarded }: Sent, signal: AbortSignal): Outcome {
     if (reply.kind === 'failed' && reply.isUnsent) return unsent(table, reply.status, signal);
     countAccepted(table);
     const attempted = { method: METHODS[sent.kind], table, isGuarded };
@@ -122,12 +122,12 @@ export function createRowExecutor(
     return outcome;
   }
 
-  function failed(attempted: Attempt, status: Status, failure = classify(status)): RowOutcome {
-    const message = explain(attempted, status, failure);
+  function failed(attempted: Attempt, status: Status, verdict = verdictOf(status)): Outcome {
+    const message = explain(attempted, status, verdict);
     metrics.count('requestsFailed');
     metrics.count('errorClass.errors', 1, status.code);
     if (status.code === 'DEADLINE_EXCEEDED') metrics.count('requestsTimedOut');
-    return { ...failure, status, message };
+    return { ...verdict, status, message };
   }
 
   function countAccepted(table: TableName): void {
@@ -136,7 +136,7 @@ export function createRowExecutor(
     if (options.perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
   }
 
-  function countAnswer({ answer, isEmptyBranch, replayed }: Extract<RowOutcome, { kind: 'answered' }>): void {
+  function countAnswer({ answer, isEmptyBranch, replayed }: Extract<Outcome, { kind: 'answered' }>): void {
     metrics.count('requestsCompleted');
     if (replayed) metrics.count('requestsDeduplicated');
     if (answer.kind !== 'conditional') return;
@@ -171,32 +171,32 @@ function statusOf({ status }: Extract<RowReply, { kind: 'failed' }>, signal: Abo
   return isOurDeadline ? { code: 'DEADLINE_EXCEEDED', message: abortReason(signal).message } : status;
 }
 
-const refusedUnsent = ({ message }: RecordError): RowOutcome => ({
-  kind: 'refused',
+const rejectedUnsent = ({ message }: RecordError): Outcome => ({
+  kind: 'rejected',
   status: { code: 'INVALID_ARGUMENT', message },
   message: `refused before it was sent: ${message}`,
 });
 
-const outOfTime = (signal: AbortSignal): RowOutcome => ({
+const outOfTime = (signal: AbortSignal): Outcome => ({
   kind: 'fatal',
   reason: 'deadline',
   message: `not sent and not applied: ${abortReason(signal).message}`,
 });
 
 /** Counted nowhere: no request was made of it. */
-function unsent(table: TableName, status: Status, signal: AbortSignal): RowOutcome {
+function unsent(table: TableName, status: Status, signal: AbortSignal): Outcome {
   if (signal.aborted) return outOfTime(signal);
   const message = `no request could be made for ${formatTableName(table)}, so nothing was applied: ${status.message}`;
   return { kind: 'fatal', reason: 'client', message };
 }
 
-const WITHHELD: RowOutcome = {
+const WITHHELD: Outcome = {
   kind: 'fatal',
   reason: 'transient',
   message: 'not sent and not applied: another request failed that comes again together with this one',
 };
 
-const CLOSED: RowOutcome = {
+const CLOSED: Outcome = {
   kind: 'fatal',
   reason: 'draining',
   message: 'this instance is shutting down; whether a request that was out is applied is not known',

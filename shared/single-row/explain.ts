@@ -1,7 +1,7 @@
 import type { RowCall } from '../model/row-call.ts';
-import type { Status, StatusName } from '../model/status.ts';
+import { type Status, STATUSES } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
-import type { FailureClass } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
 
 /** One attempt, as far as a message may speak of it: never its row. */
 export interface Attempt {
@@ -15,17 +15,17 @@ export interface Attempt {
  * What a failed attempt means, for whoever reads the log or the answer: RPC, table, status, what is known of the effect,
  * what a replay does, and what to do. Pure. The service's own words are left out where they may quote the row.
  */
-export function explain(attempt: Attempt, status: Status, failure: FailureClass): string {
+export function explain(attempt: Attempt, status: Status, verdict: Verdict): string {
   const call = `${attempt.method} on ${formatTableName(attempt.table)}`;
-  switch (failure.kind) {
-    case 'refused':
+  switch (verdict.kind) {
+    case 'rejected':
       return `${call} was refused (${status.code}): the request is invalid and was not applied`;
     case 'ambiguous':
       return `${call} ended with ${status.code}: it may or may not be applied. ${afterReplay(attempt)}${hint(attempt, status)}`;
     case 'fatal':
-      return `${call} answered ${status.code}: ${meaning(status, failure)}${hint(attempt, status)}`;
+      return `${call} answered ${status.code}: ${meaning(status, verdict)}${hint(attempt, status)}`;
     default:
-      return failure satisfies never;
+      return verdict satisfies never;
   }
 }
 
@@ -37,18 +37,15 @@ function afterReplay({ method, isGuarded }: Attempt): string {
     : 'Delivery is at least once: a replay appends or increments again';
 }
 
-function meaning({ code, message }: Status, { reason }: Extract<FailureClass, { kind: 'fatal' }>): string {
+function meaning({ code, message }: Status, { reason }: Extract<Verdict, { kind: 'fatal' }>): string {
   if (reason === 'missing-table') {
     return 'not applied, because the table does not exist; create it or fix the destination';
   }
   if (reason === 'missing-family') {
     return 'not applied, because a column family that the request names does not exist; create it or fix the request';
   }
-  return LEAVES_OUTCOME_OPEN.has(code) ? `${message} (the status does not say whether it was applied)` : message;
+  return STATUSES[code].leavesEffectOpen ? `${message} (the status does not say whether it was applied)` : message;
 }
-
-/** Statuses of the class fatal that are no judgement on the request. */
-export const LEAVES_OUTCOME_OPEN: ReadonlySet<StatusName> = new Set<StatusName>(['UNKNOWN', 'INTERNAL', 'DATA_LOSS']);
 
 /** A prerequisite that cannot be seen from here, not a diagnosis. Wrong profiles were answered FAILED_PRECONDITION (2026-08). */
 function hint({ method }: Attempt, { code }: Status): string {

@@ -3,7 +3,7 @@ import type { RowAnswer } from '../model/row-answer.ts';
 import type { Status } from '../model/status.ts';
 
 /** What became of one request after its one attempt. Nothing is thrown, and what is not known is said to be unknown. */
-export type RowOutcome =
+export type Outcome =
   | {
       readonly kind: 'answered';
       readonly answer: RowAnswer;
@@ -18,7 +18,7 @@ export type RowOutcome =
       readonly mayBeReplayed?: true;
     }
   /** The request itself is wrong and will be wrong at every attempt: it belongs to the failure policy. */
-  | { readonly kind: 'refused'; readonly status: Status; readonly message: string }
+  | { readonly kind: 'rejected'; readonly status: Status; readonly message: string }
   /** It may or may not be applied, and nobody will ever tell. */
   | { readonly kind: 'ambiguous'; readonly status: Status; readonly message: string; readonly isTimeout: boolean }
   /** It failed for a reason that is not its own. */

@@ -2,14 +2,14 @@ import type { RowRequest, RowRequestDocument } from '../model/row-request.ts';
 import type { RowResult } from '../model/row-result.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { Marker } from '../markers/guarded-request.ts';
-import type { RowOutcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 
 export type { SendRowCall } from '../model/row-call.ts';
 
 /** Makes the one attempt of a request. Shared by all invocations of an instance. */
 export interface RowExecutor {
   /** Waits for room (`maxInFlightRequests`) unless `wait` is false, then makes the one attempt. Always resolves. */
-  execute(table: TableName, request: RowRequest, options: ExecuteOptions): Promise<RowOutcome>;
+  execute(table: TableName, request: RowRequest, options: ExecuteOptions): Promise<Outcome>;
 }
 
 export interface ExecuteOptions {

@@ -13,7 +13,7 @@ import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
 import { MAX_COALESCED_ENVELOPES } from '../../shared/staged/write/coalesce.ts';
 import { MarkedWrites } from '../../shared/staged/write/marked-writes.ts';
 import { TargetCheck } from '../../shared/markers/target-check.ts';
-import type { WriteResult } from '../../shared/markers/outcome.ts';
+import type { Outcome } from '../../shared/markers/outcome.ts';
 import { connect, createTable, type RawClient, readRows } from '../support/bigtable-raw-client.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable } from '../support/fake-marked-table.ts';
@@ -52,12 +52,12 @@ function conformance(start: () => Backend): void {
   };
   const counting = (table: string, number: number, row = 'row'): Envelope =>
     envelopeOf(number, rowEntry(row, addition(1n)), { table: tableName('p', 'i', table) });
-  const kindsOf = (results: readonly WriteResult[]): string[] => results.map(({ kind }) => kind);
+  const kindsOf = (results: readonly Outcome[]): string[] => results.map(({ kind }) => kind);
 
   test('an effect is applied once, with its marker, however often it is sent', async () => {
     const backend = start();
     const table = await newTable(backend);
-    const results: WriteResult[] = [];
+    const results: Outcome[] = [];
     for (let round = 0; round < 3; round += 1) {
       results.push(await submitOne(engine(backend.send), counting(table, 1), signal));
     }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics } from '../../shared/base/metrics.ts';
 import { Batcher } from '../../shared/bulk/batcher.ts';
-import type { WriteOutcome } from '../../shared/bulk/outcome.ts';
+import type { Outcome } from '../../shared/bulk/outcome.ts';
 import { tableName } from '../../shared/model/table-name.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { seededRandom } from '../support/seeded-random.ts';
@@ -12,7 +12,7 @@ import { numberedEntry, SimulatedBigtable } from '../support/simulated-bigtable.
 const TABLE = tableName('p', 'i', 't');
 const RECORDS = 60;
 
-const outcomeOf = (batcher: Batcher, row: string, id: number, signal: AbortSignal): Promise<WriteOutcome> =>
+const outcomeOf = (batcher: Batcher, row: string, id: number, signal: AbortSignal): Promise<Outcome> =>
   new Promise((resolve, reject) => {
     batcher.submit(TABLE, numberedEntry(row, id), signal, resolve)?.catch(reject);
   });
@@ -20,7 +20,7 @@ const outcomeOf = (batcher: Batcher, row: string, id: number, signal: AbortSigna
 interface Record {
   readonly id: number;
   readonly row: string;
-  outcome: WriteOutcome | undefined;
+  outcome: Outcome | undefined;
 }
 
 interface Schedule {

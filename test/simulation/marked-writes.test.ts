@@ -4,7 +4,7 @@ import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics } from '../../shared/base/metrics.ts';
 import { MarkedWrites } from '../../shared/staged/write/marked-writes.ts';
 import { HORIZON_MARGIN_MILLIS, markerTimestampMicros } from '../../shared/markers/lifetime.ts';
-import type { WriteResult } from '../../shared/markers/outcome.ts';
+import type { Outcome } from '../../shared/markers/outcome.ts';
 import { addition, cell, envelopeOf, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable, type Mishap } from '../support/fake-marked-table.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -28,7 +28,7 @@ interface Weather {
 interface Copy {
   readonly number: number;
   readonly row: string;
-  readonly result: WriteResult;
+  readonly result: Outcome;
 }
 
 const codes = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED', 'RESOURCE_EXHAUSTED'] as const;
@@ -157,7 +157,7 @@ async function deliver(deliveries: readonly Delivery[], isChecked: boolean): Pro
     markerTimestampMicros: markerTimestampMicros(publishTimeMicros, HORIZON),
     source: { messageId: '1', recordIndex: 0, publishTimeMicros },
   });
-  const results: Promise<WriteResult>[] = [];
+  const results: Promise<Outcome>[] = [];
   for (const { atMillis, skewMillis } of deliveries) {
     clock.after(atMillis, () => {
       const skewed = {

@@ -7,7 +7,7 @@ import { createMetrics } from '../../shared/base/metrics.ts';
 import type { EntryAnswer } from '../../shared/bulk/answer.ts';
 import { Batcher } from '../../shared/bulk/batcher.ts';
 import { createTableAdmin } from '../../shared/bulk/ensure-table.ts';
-import type { WriteOutcome } from '../../shared/bulk/outcome.ts';
+import type { Outcome } from '../../shared/bulk/outcome.ts';
 import type { MutateRows, MutateRowsCall, MutateRowsReply, TableAdmin } from '../../shared/bulk/ports.ts';
 import { TableKeeper } from '../../shared/bulk/table-keeper.ts';
 import { familiesOf, type RowEntry } from '../../shared/model/mutation.ts';
@@ -115,10 +115,10 @@ async function run(schedule: Schedule) {
     },
     { ...common, mutateRows: new SchemaGate(rows, () => visible), tables },
   );
-  const records: { id: number; row: string; outcome: WriteOutcome | undefined }[] = [];
+  const records: { id: number; row: string; outcome: Outcome | undefined }[] = [];
   const all: Promise<void>[] = [];
   for (let id = 0; id < RECORDS; id += 1) {
-    const record = { id, row: `row-${Math.floor(random() * 5)}`, outcome: undefined as WriteOutcome | undefined };
+    const record = { id, row: `row-${Math.floor(random() * 5)}`, outcome: undefined as Outcome | undefined };
     records.push(record);
     const controller = new AbortController();
     if (random() < schedule.abortShare) {
@@ -130,7 +130,7 @@ async function run(schedule: Schedule) {
     const { rowKey, mutations } = numberedEntry(record.row, id);
     const entry = { rowKey, mutations: mutations.map((mutation) => ({ ...mutation, family })) };
     clock.after(id * 50, () => {
-      const submitted = new Promise<WriteOutcome>((resolve, reject) => {
+      const submitted = new Promise<Outcome>((resolve, reject) => {
         batcher.submit(TABLE, entry, controller.signal, resolve)?.catch(reject);
       });
       all.push(

@@ -2,7 +2,7 @@ import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
 import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
 import { MarkedWrites, type MarkedWritesOptions } from '../../shared/staged/write/marked-writes.ts';
-import type { WriteResult } from '../../shared/markers/outcome.ts';
+import type { Outcome } from '../../shared/markers/outcome.ts';
 import { FakeMarkedTable, type FakeTableOptions } from './fake-marked-table.ts';
 import { ManualClock } from './manual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -34,7 +34,7 @@ export function markedWrites(
 }
 
 /** Submits one envelope by itself. */
-export async function submitOne(writes: MarkedWrites, envelope: Envelope, signal: AbortSignal): Promise<WriteResult> {
+export async function submitOne(writes: MarkedWrites, envelope: Envelope, signal: AbortSignal): Promise<Outcome> {
   const [result] = await writes.submit([envelope], signal);
   if (!result) throw new Error('an envelope without a result');
   return result;

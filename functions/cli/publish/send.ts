@@ -1,5 +1,5 @@
 import { toError } from '../../../shared/base/errors.ts';
-import { statusName, type StatusName } from '../../../shared/model/status.ts';
+import { STATUSES, statusName } from '../../../shared/model/status.ts';
 import type { Pace } from '../pace.ts';
 import type { OutgoingMessage, Publisher } from '../ports.ts';
 import { Window } from '../window.ts';
@@ -9,18 +9,6 @@ import { addFailed, addPublished, type Tally } from './tally.ts';
 /** At most this much is on its way: it bounds the memory of a command whose topic answers slowly. */
 const MAX_MESSAGES_ON_THEIR_WAY = 4_000;
 const MAX_BYTES_ON_THEIR_WAY = 32 * 1024 * 1024;
-
-/**
- * Answers that the next message would get as well, so that there is no point in going on. A service that is not there
- * is among them: the publisher has tried for a minute by then.
- */
-const HOPELESS: ReadonlySet<StatusName> = new Set([
-  'NOT_FOUND',
-  'PERMISSION_DENIED',
-  'UNAUTHENTICATED',
-  'UNAVAILABLE',
-  'DEADLINE_EXCEEDED',
-]);
 
 export interface Sending {
   readonly publisher: Publisher;
@@ -74,8 +62,15 @@ export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending)
 /** The client's account of its retries repeats itself for pages. */
 const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 199)}…` : text);
 
-const isHopeless = (error: Error): boolean =>
-  'code' in error && typeof error.code === 'number' && HOPELESS.has(statusName(error.code));
+/**
+ * Whether the next message would be answered so as well, and there is no point in going on. A service that is not there
+ * is such an answer: the publisher has tried for a minute by then.
+ */
+function isHopeless(error: Error): boolean {
+  if (!('code' in error) || typeof error.code !== 'number') return false;
+  const { blamesSetup, isUnreached } = STATUSES[statusName(error.code)];
+  return blamesSetup || isUnreached;
+}
 
 const sizeOf = ({ data, attributes, orderingKey = '' }: OutgoingMessage): number =>
   Object.entries(attributes).reduce((sum, [name, value]) => sum + name.length + value.length, data.length) +

@@ -1,7 +1,7 @@
 import { abortable } from '../../base/abortable.ts';
 import { abortReason } from '../../base/clock.ts';
 import { toError } from '../../base/errors.ts';
-import { type StatusName, statusName } from '../../model/status.ts';
+import { STATUSES, type StatusName, statusName } from '../../model/status.ts';
 import { StoreError } from '../../model/store-error.ts';
 
 /**
@@ -27,16 +27,9 @@ export async function storeCall<Result>(
   }
 }
 
-/** Statuses by which a commit tells that a document was no longer what its precondition says: nothing was changed. */
-const PRECONDITION_STATUSES: ReadonlySet<StatusName> = new Set<StatusName>([
-  'ABORTED',
-  'ALREADY_EXISTS',
-  'FAILED_PRECONDITION',
-  'NOT_FOUND',
-]);
-
+/** Whether a commit tells that a document was no longer what its precondition says: nothing was changed. */
 export const isLostPrecondition = (error: unknown): boolean =>
-  error instanceof StoreError && PRECONDITION_STATUSES.has(error.status);
+  error instanceof StoreError && STATUSES[error.status].blamesState;
 
 /** The client's errors carry the number of the status; what has none never reached the service. */
 function statusOf(error: unknown): StatusName {

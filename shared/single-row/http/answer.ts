@@ -9,7 +9,7 @@ import { formatTableName, parseTableName, type TableName } from '../../model/tab
 import { CONTENT_TYPES, decodeRowRequest, encodeRowResult, formOf } from '../forms/documents.ts';
 import { RowRequestError } from '../forms/problems.ts';
 import type { ReplayProtection } from '../delivery.ts';
-import type { RowOutcome } from '../outcome.ts';
+import type { Outcome } from '../outcome.ts';
 import type { RowExecutor } from '../ports.ts';
 import { failureOf, type HttpFailure, invalid, unsent } from './failure.ts';
 
@@ -104,7 +104,7 @@ async function execute(
   table: TableName,
   { executor, protection, pipeline }: RowService,
   signal: AbortSignal,
-): Promise<RowOutcome> {
+): Promise<Outcome> {
   const { request } = document;
   if (!protection) return executor.execute(table, request, { signal, wait: false });
   const identity = identityOfId(pipeline, namedBy(document));
@@ -138,7 +138,7 @@ interface Asked {
 }
 
 const rowResult = (
-  { answer, replayed, mayBeReplayed }: Extract<RowOutcome, { kind: 'answered' }>,
+  { answer, replayed, mayBeReplayed }: Extract<Outcome, { kind: 'answered' }>,
   { document: { request, correlationId }, table, requestId }: Asked,
 ): Result['result'] => ({
   correlationId: correlationId ?? requestId,

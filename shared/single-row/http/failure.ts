@@ -1,7 +1,7 @@
 import type { RedeliveryReason } from '../../base/errors.ts';
 import type { RequestProblem } from '../forms/problems.ts';
-import { LEAVES_OUTCOME_OPEN } from '../explain.ts';
-import type { RowOutcome } from '../outcome.ts';
+import { STATUSES } from '../../model/status.ts';
+import type { Outcome } from '../outcome.ts';
 
 /** Why a request over HTTP has no result. Pure. */
 export interface HttpFailure {
@@ -35,9 +35,9 @@ export const invalid = (problems: readonly RequestProblem[]): HttpFailure => ({
 });
 
 /** The failure of a request that was not answered with success. */
-export function failureOf(outcome: Exclude<RowOutcome, { kind: 'answered' }>): HttpFailure {
+export function failureOf(outcome: Exclude<Outcome, { kind: 'answered' }>): HttpFailure {
   switch (outcome.kind) {
-    case 'refused':
+    case 'rejected':
       return { ...unsent(422, 'refused', outcome.message), detail: outcome.status.message };
     case 'ambiguous': {
       const status = outcome.isTimeout ? 504 : 502;
@@ -45,7 +45,7 @@ export function failureOf(outcome: Exclude<RowOutcome, { kind: 'answered' }>): H
     }
     case 'fatal': {
       const { reason, message, status } = outcome;
-      const isOpen = status === undefined ? reason === 'draining' : LEAVES_OUTCOME_OPEN.has(status.code);
+      const isOpen = status === undefined ? reason === 'draining' : STATUSES[status.code].leavesEffectOpen;
       return { status: FATAL_STATUS[reason] ?? 500, code: reason, message, mayHaveApplied: isOpen };
     }
     case 'busy':

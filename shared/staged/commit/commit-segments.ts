@@ -10,7 +10,7 @@ import type { CommittingStore, CommitWork } from '../ports.ts';
 import { decodeSegment } from '../envelope/segment.ts';
 import { StoreError } from '../../model/store-error.ts';
 import { type EnvelopeWriting, writeEnvelopes } from '../write/write-envelopes.ts';
-import type { WriteResult } from '../../markers/outcome.ts';
+import type { Outcome } from '../../markers/outcome.ts';
 
 /** Everything that draining needs; made once per instance by the wiring. */
 export interface Committer extends EnvelopeWriting {
@@ -75,9 +75,7 @@ async function drainSegment(segment: HeldSegment, committer: Committer): Promise
     if (first)
       return segment.lost.aborted ? { kind: 'lost' } : { ...first, message: ofMany(first.message, open.length) };
     // Last, and only once nothing of the segment must come again: an outage does not file the same letter twice.
-    const failed = envelopes.flatMap(
-      (envelope, index) => failedEnvelope(envelope, results[index] as WriteResult) ?? [],
-    );
+    const failed = envelopes.flatMap((envelope, index) => failedEnvelope(envelope, results[index] as Outcome) ?? []);
     if (failed.length > 0) {
       committer.metrics.count('numRecordsSendErrors', failed.length);
       await committer.onRejected.handle(failed, segment.signal);
@@ -98,7 +96,7 @@ async function drainSegment(segment: HeldSegment, committer: Committer): Promise
 
 function countApplied(
   envelopes: readonly Envelope[],
-  results: readonly WriteResult[],
+  results: readonly Outcome[],
   { clock, metrics }: Committer,
 ): void {
   const now = clock.now();

@@ -1,18 +1,14 @@
 import type { FailedRecord, FailedSource } from '../../letters/failed-record.ts';
 import { type Envelope, entryOf } from './envelope.ts';
 import { HORIZON_MARGIN_MILLIS } from '../../markers/lifetime.ts';
-import type { WriteResult } from '../../markers/outcome.ts';
+import type { Outcome } from '../../markers/outcome.ts';
 
 /**
  * What the failure policy is told of an envelope that can never be applied; undefined for every other result. Pure.
  *
  * @param record the record as it was published, where it is still there.
  */
-export function failedEnvelope(
-  envelope: Envelope,
-  result: WriteResult,
-  record?: FailedSource,
-): FailedRecord | undefined {
+export function failedEnvelope(envelope: Envelope, result: Outcome, record?: FailedSource): FailedRecord | undefined {
   if (result.kind !== 'rejected' && result.kind !== 'beyond-horizon') return undefined;
   const known = {
     record: record ?? stagedSource(envelope),

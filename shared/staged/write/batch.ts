@@ -1,5 +1,5 @@
 import type { Envelope } from '../envelope/envelope.ts';
-import type { Unfinished, WriteResult } from '../../markers/outcome.ts';
+import type { Unfinished, Outcome } from '../../markers/outcome.ts';
 import { repeated } from '../../markers/outcome.ts';
 
 /** One envelope of a batch that waits for an effect. */
@@ -34,7 +34,7 @@ export class Effect {
   }
 
   /** Tells everybody, and how many were told. The first to have come is told the result, the others that it was repeated. */
-  settle(result: WriteResult): number {
+  settle(result: Outcome): number {
     const waiters = this.#waiters;
     this.#waiters = NOBODY;
     for (const [at, { batch, index }] of waiters.entries()) batch.decide(index, at === 0 ? result : repeated(result));
@@ -50,12 +50,12 @@ const NOBODY: readonly Waiter[] = [];
  */
 export class Batch {
   readonly #effects: Effect[] = [];
-  readonly #results: (WriteResult | undefined)[] = [];
-  readonly #decided = Promise.withResolvers<readonly WriteResult[]>();
+  readonly #results: (Outcome | undefined)[] = [];
+  readonly #decided = Promise.withResolvers<readonly Outcome[]>();
   #undecided = 0;
 
   /** Resolves with one result for each effect that waits, in order, when the last of them is there; never rejects. */
-  get decided(): Promise<readonly WriteResult[]> {
+  get decided(): Promise<readonly Outcome[]> {
     return this.#decided.promise;
   }
 
@@ -66,15 +66,15 @@ export class Batch {
     this.#undecided += 1;
   }
 
-  decide(index: number, result: WriteResult): void {
+  decide(index: number, result: Outcome): void {
     if (this.#results[index] !== undefined) return;
     this.#results[index] = result;
     this.#undecided -= 1;
-    if (this.#undecided === 0) this.#decided.resolve(this.#results as readonly WriteResult[]);
+    if (this.#undecided === 0) this.#decided.resolve(this.#results as readonly Outcome[]);
   }
 
   /** Waits no longer: what is not decided yet ends as `resultOf` says. */
-  giveUp(resultOf: (trouble: Unfinished | undefined) => WriteResult): void {
+  giveUp(resultOf: (trouble: Unfinished | undefined) => Outcome): void {
     for (const [index, effect] of this.#effects.entries()) {
       if (this.#results[index] !== undefined) continue;
       effect.leave(this);

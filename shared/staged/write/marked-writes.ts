@@ -10,12 +10,12 @@ import { formatTableName } from '../../model/table-name.ts';
 import { Batch, type Effect } from './batch.ts';
 import { joinRequests, partsOf, rowOf } from './coalesce.ts';
 import type { Envelope } from '../envelope/envelope.ts';
-import { judge, type Verdict } from './verdict.ts';
+import { type Verdict, verdictOf } from './verdict.ts';
 import { isBeyondHorizon } from '../../markers/lifetime.ts';
 import { Queue } from './queue.ts';
 import { RowLane } from './row-lane.ts';
 import { Turns } from './turns.ts';
-import { outOfTime, type WriteResult } from '../../markers/outcome.ts';
+import { outOfTime, type Outcome } from '../../markers/outcome.ts';
 
 export interface MarkedWritesOptions {
   /** Requests of this instance on the wire at once, at least 1. Rows wait their turn, first come first served. */
@@ -74,7 +74,7 @@ export class MarkedWrites {
    * decided is `unfinished` at once; what is on the wire by then may still be applied, which its marker will tell the
    * next attempt.
    */
-  async submit(envelopes: readonly Envelope[], signal: AbortSignal): Promise<readonly WriteResult[]> {
+  async submit(envelopes: readonly Envelope[], signal: AbortSignal): Promise<readonly Outcome[]> {
     if (signal.aborted) return envelopes.map(() => outOfTime(abortReason(signal), undefined));
     if (envelopes.length === 0) return [];
     const batch = new Batch();
@@ -212,7 +212,7 @@ export class MarkedWrites {
     const startedAt = clock.now();
     this.#inFlight += 1;
     try {
-      return judge(await send(call), group.length, table);
+      return verdictOf(await send(call), group.length, table);
     } catch (error) {
       const message = `CheckAndMutateRow on ${formatTableName(table)} could not be sent: ${toError(error).message}`;
       return { kind: 'unfinished', reason: 'client', message };
@@ -222,7 +222,7 @@ export class MarkedWrites {
     }
   }
 
-  #settle(lane: RowLane, group: readonly Effect[], result: WriteResult): void {
+  #settle(lane: RowLane, group: readonly Effect[], result: Outcome): void {
     for (const effect of group) {
       lane.done(effect);
       const told = effect.settle(result);
@@ -230,7 +230,7 @@ export class MarkedWrites {
     }
   }
 
-  #count(envelope: Envelope, result: WriteResult, told: number): void {
+  #count(envelope: Envelope, result: Outcome, told: number): void {
     const { metrics } = this.#with;
     switch (result.kind) {
       case 'applied':

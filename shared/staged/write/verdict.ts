@@ -1,5 +1,5 @@
 import type { RowReply } from '../../model/row-call.ts';
-import { isMissingFamily, type Status, type StatusName } from '../../model/status.ts';
+import { isConnectionLoss, isMissingFamily, type Status, STATUSES } from '../../model/status.ts';
 import { formatTableName, type TableName } from '../../model/table-name.ts';
 import { CheckAndMutateRowResponse } from '../../proto/google/bigtable/v2/bigtable.ts';
 import type { Unfinished } from '../../markers/outcome.ts';
@@ -14,34 +14,22 @@ export type Verdict =
   /** Some of several are applied already, or some cannot be: the answer does not say which. */
   | { readonly kind: 'take-apart' }
   | { readonly kind: 'rejected'; readonly status: Status }
-  /** The weather: worth another attempt, and the result if there is none. */
+  /** A transient failure: worth another attempt, and the outcome if there is none. */
   | { readonly kind: 'retry'; readonly trouble: Unfinished }
   | Unfinished;
 
-/** Statuses that pass, or that leave open whether the request was applied. */
-const RETRIED: ReadonlySet<StatusName> = new Set<StatusName>([
-  'ABORTED',
-  'CANCELLED',
-  'DEADLINE_EXCEEDED',
-  'RESOURCE_EXHAUSTED',
-  'UNAVAILABLE',
-]);
-
-/** How grpc-js reports a connection that was reset under a request (grpc-node#2625). */
-const CONNECTION_LOST = 'RST_STREAM';
-
 /** @param envelopes how many the request held. */
-export function judge(reply: RowReply, envelopes: number, table: TableName): Verdict {
-  if (reply.kind === 'failed') return judgeFailure(reply.status, envelopes, table);
+export function verdictOf(reply: RowReply, envelopes: number, table: TableName): Verdict {
+  if (reply.kind === 'failed') return verdictOfFailure(reply.status, envelopes, table);
   const isMatched = predicateMatched(reply.answer);
   if (isMatched === undefined) return unfinished(table, UNREADABLE, 'refused', UNREADABLE.message);
   if (!isMatched) return { kind: 'applied' };
   return { kind: envelopes === 1 ? 'deduplicated' : 'take-apart' };
 }
 
-function judgeFailure(status: Status, envelopes: number, table: TableName): Verdict {
+function verdictOfFailure(status: Status, envelopes: number, table: TableName): Verdict {
   const { code, message } = status;
-  if (RETRIED.has(code) || (code === 'INTERNAL' && message.includes(CONNECTION_LOST))) {
+  if (STATUSES[code].passes === 'yes' || isConnectionLoss(status)) {
     const advice = 'whether it was applied is unknown; it is sent again as it is, and its marker decides';
     return { kind: 'retry', trouble: unfinished(table, status, 'transient', advice) };
   }

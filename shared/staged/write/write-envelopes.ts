@@ -2,7 +2,7 @@ import type { Envelope } from '../envelope/envelope.ts';
 import type { MarkedWrites } from './marked-writes.ts';
 import type { TargetCheck } from '../../markers/target-check.ts';
 import { targetKey, targetsOf } from '../../markers/target.ts';
-import type { Unfinished, WriteResult } from '../../markers/outcome.ts';
+import type { Unfinished, Outcome } from '../../markers/outcome.ts';
 
 export interface EnvelopeWriting {
   readonly writes: Pick<MarkedWrites, 'submit'>;
@@ -17,7 +17,7 @@ export async function writeEnvelopes(
   envelopes: readonly Envelope[],
   { writes, targets }: EnvelopeWriting,
   signal: AbortSignal,
-): Promise<readonly WriteResult[]> {
+): Promise<readonly Outcome[]> {
   const refusals = new Map<string, Unfinished>();
   await Promise.all(
     [...targetsOf(envelopes)].map(async ([key, { target, families }]) => {
@@ -34,7 +34,7 @@ export async function writeEnvelopes(
   }
   if (sent.length === envelopes.length) return results;
   const next = results.values();
-  return envelopes.map((envelope) => refusalOf(envelope) ?? (next.next().value as WriteResult));
+  return envelopes.map((envelope) => refusalOf(envelope) ?? (next.next().value as Outcome));
 }
 
 /** Whether a failure may come from what the target is. */

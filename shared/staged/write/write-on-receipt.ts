@@ -6,7 +6,7 @@ import type { FailurePolicy } from '../../letters/policy.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { failedEnvelope } from '../envelope/failed-envelope.ts';
 import { type EnvelopeWriting, writeEnvelopes } from './write-envelopes.ts';
-import type { WriteResult } from '../../markers/outcome.ts';
+import type { Outcome } from '../../markers/outcome.ts';
 
 export interface ReceiptWriting extends EnvelopeWriting {
   /** What becomes of envelopes that can never be applied. */
@@ -40,7 +40,7 @@ export async function writeOnReceipt(
   if (open) throw new RedeliverError(open.reason, open.message);
   // Last, and only once nothing of the message must come again: an outage does not file the same letter twice.
   const failed = received.flatMap(
-    ({ envelope, record }, index) => failedEnvelope(envelope, results[index] as WriteResult, record) ?? [],
+    ({ envelope, record }, index) => failedEnvelope(envelope, results[index] as Outcome, record) ?? [],
   );
   if (failed.length === 0) return;
   receipt.metrics.count('numRecordsSendErrors', failed.length);
@@ -49,7 +49,7 @@ export async function writeOnReceipt(
 
 function countApplied(
   received: readonly ReceivedEnvelope[],
-  results: readonly WriteResult[],
+  results: readonly Outcome[],
   { clock, metrics }: ReceiptWriting,
 ): void {
   const now = clock.now();

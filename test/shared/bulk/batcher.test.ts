@@ -3,7 +3,7 @@ import { createLogger } from '../../../shared/base/logging.ts';
 import { createMetrics } from '../../../shared/base/metrics.ts';
 import { Batcher } from '../../../shared/bulk/batcher.ts';
 import type { BatcherOptions } from '../../../shared/bulk/options.ts';
-import type { WriteOutcome } from '../../../shared/bulk/outcome.ts';
+import type { Outcome } from '../../../shared/bulk/outcome.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { ScriptedMutateRows } from '../../support/scripted-mutate-rows.ts';
@@ -33,19 +33,19 @@ function setUp(options: Partial<BatcherOptions> = {}) {
     { ...OPTIONS, ...options },
     { mutateRows: bigtable, clock, random: () => 0.5, metrics, logger },
   );
-  const outcomes: (WriteOutcome | undefined)[] = [];
+  const outcomes: (Outcome | undefined)[] = [];
   let submitted = 0;
   const submit = async (row: string, { table = ORDERS, signal = new AbortController().signal } = {}): Promise<void> => {
     const index = submitted++;
     outcomes[index] = undefined;
-    const { promise, resolve } = Promise.withResolvers<WriteOutcome>();
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
     await batcher.submit(table, numberedEntry(row, index), signal, resolve);
     outcomes[index] = await promise;
   };
   return { clock, bigtable, metrics, lines, batcher, outcomes, submit };
 }
 
-const kinds = (outcomes: readonly (WriteOutcome | undefined)[]): (string | undefined)[] =>
+const kinds = (outcomes: readonly (Outcome | undefined)[]): (string | undefined)[] =>
   outcomes.map((outcome) => outcome?.kind);
 
 describe('group commit', () => {

@@ -4,7 +4,7 @@ import { createMetrics } from '../../../shared/base/metrics.ts';
 import type { EntryAnswer } from '../../../shared/bulk/answer.ts';
 import { Batcher } from '../../../shared/bulk/batcher.ts';
 import { createTableAdmin } from '../../../shared/bulk/ensure-table.ts';
-import type { WriteOutcome } from '../../../shared/bulk/outcome.ts';
+import type { Outcome } from '../../../shared/bulk/outcome.ts';
 import { TableKeeper } from '../../../shared/bulk/table-keeper.ts';
 import type { FamilyType } from '../../../shared/config/resolved.ts';
 import type { RowEntry } from '../../../shared/model/mutation.ts';
@@ -93,7 +93,7 @@ function setUp({
     },
     { ...common, mutateRows: bigtable, tables },
   );
-  const outcomes: Record<string, WriteOutcome> = {};
+  const outcomes: Record<string, Outcome> = {};
   const submit = async (
     row: string,
     { family = 'f', table = TABLE, signal = new AbortController().signal } = {},

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
 import { createLogger } from '../../../shared/base/logging.ts';
 import { createMetrics } from '../../../shared/base/metrics.ts';
-import type { WriteOutcome } from '../../../shared/bulk/outcome.ts';
+import type { Outcome } from '../../../shared/bulk/outcome.ts';
 import { RejectionGuard } from '../../../shared/bulk/rejection-guard.ts';
 import { type BulkSink, writeMessage } from '../../../shared/bulk/write-message.ts';
 import type { FailedRecord } from '../../../shared/letters/failed-record.ts';
@@ -35,7 +35,7 @@ const serializer: Serializer = {
   },
 };
 
-const outcomes: Record<string, WriteOutcome> = {
+const outcomes: Record<string, Outcome> = {
   good: { kind: 'applied' },
   bad: { kind: 'rejected', status: { code: 'INVALID_ARGUMENT', message: 'row secret-key: timestamp' } },
   later: { kind: 'redeliver', reason: 'transient', message: 'UNAVAILABLE' },

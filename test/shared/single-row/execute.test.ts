@@ -83,7 +83,7 @@ describe('one attempt', () => {
   });
 
   test.each<[StatusName, object]>([
-    ['INVALID_ARGUMENT', { kind: 'refused' }],
+    ['INVALID_ARGUMENT', { kind: 'rejected' }],
     ['UNAVAILABLE', { kind: 'ambiguous', isTimeout: false }],
     ['DEADLINE_EXCEEDED', { kind: 'ambiguous', isTimeout: true }],
     ['NOT_FOUND', { kind: 'fatal', reason: 'missing-table' }],
@@ -251,7 +251,7 @@ describe('a request with a marker', () => {
   test('that cannot carry one is refused before it is sent, with the alternative', async () => {
     const { service, executor, options, counters } = setUp();
     const outcome = await executor.execute(T, increment(), { ...options, marker: MARKER });
-    expect(outcome).toMatchObject({ kind: 'refused' });
+    expect(outcome).toMatchObject({ kind: 'rejected' });
     expect(JSON.stringify(outcome)).toContain('aggregate family');
     expect(service.calls).toEqual([]);
     expect(counters()).toEqual({ requestsFailed: 1 });

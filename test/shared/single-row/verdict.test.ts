@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { STATUS_CODES, type StatusName } from '../../../shared/model/status.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
-import { classify } from '../../../shared/single-row/verdict.ts';
+import { verdictOf } from '../../../shared/single-row/verdict.ts';
 import { type Attempt, explain } from '../../../shared/single-row/explain.ts';
 
 const status = (code: StatusName, message = 'words of the service') => ({ code, message });
 
-describe('the class of a failed attempt', () => {
+describe('the verdict on a failed attempt', () => {
   const fatal = (reason: string): object => ({ kind: 'fatal', reason });
   const ambiguous = (isTimeout: boolean): object => ({ kind: 'ambiguous', isTimeout });
   const CLASSES: Readonly<Record<Exclude<StatusName, 'OK'>, object>> = {
-    INVALID_ARGUMENT: { kind: 'refused' },
+    INVALID_ARGUMENT: { kind: 'rejected' },
     DEADLINE_EXCEEDED: ambiguous(true),
     UNAVAILABLE: ambiguous(false),
     ABORTED: ambiguous(false),
@@ -29,7 +29,7 @@ describe('the class of a failed attempt', () => {
   };
 
   test.each(Object.entries(CLASSES))('of %s', (code, expected) => {
-    expect(classify(status(code as StatusName))).toEqual(expected);
+    expect(verdictOf(status(code as StatusName))).toEqual(expected);
   });
 
   test('is known for every status', () => {
@@ -38,12 +38,12 @@ describe('the class of a failed attempt', () => {
 
   test('tells a missing family from a missing table by the words of the service', () => {
     const words = 'row k of t: Requested column family not found.';
-    expect(classify(status('NOT_FOUND', words))).toEqual(fatal('missing-family'));
+    expect(verdictOf(status('NOT_FOUND', words))).toEqual(fatal('missing-family'));
   });
 
   test('of a connection that was reset is ambiguous, although the client calls it INTERNAL', () => {
     const words = 'Received RST_STREAM with code 2 (Internal server error)';
-    expect(classify(status('INTERNAL', words))).toEqual(ambiguous(false));
+    expect(verdictOf(status('INTERNAL', words))).toEqual(ambiguous(false));
   });
 });
 
@@ -52,7 +52,7 @@ describe('the message of a failed attempt', () => {
   const increment: Attempt = { ...conditional, method: 'ReadModifyWriteRow' };
   const of = (attempt: Attempt, code: StatusName, words?: string): string => {
     const ended = status(code, words);
-    return explain(attempt, ended, classify(ended));
+    return explain(attempt, ended, verdictOf(ended));
   };
 
   test('names RPC, table and status, and that the effect is not known', () => {

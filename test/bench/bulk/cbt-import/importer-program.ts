@@ -1,5 +1,5 @@
 import type { MutateRows } from '../../../../shared/bulk/ports.ts';
-import type { WriteOutcome } from '../../../../shared/bulk/outcome.ts';
+import type { Outcome } from '../../../../shared/bulk/outcome.ts';
 import type { SizedEntry } from '../../../../shared/model/mutation.ts';
 import { programArgument, endWith } from '../../support/program.ts';
 import { BATCH_ROWS, REQUESTS_IN_FLIGHT } from '../data-plane/layers.ts';
@@ -59,7 +59,7 @@ async function importThroughBatcher(plane: MutateRows): Promise<number> {
   let submitted = 0;
   let imported = 0;
   let isRead = false;
-  const onOutcome = ({ kind }: WriteOutcome): void => {
+  const onOutcome = ({ kind }: Outcome): void => {
     if (kind !== 'applied') reject(new Error(`a row was ${kind}`));
     imported += 1;
     if (isRead && imported === submitted) resolve(undefined);

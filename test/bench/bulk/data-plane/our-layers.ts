@@ -4,7 +4,7 @@ import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { Batcher } from '../../../../shared/bulk/batcher.ts';
 import type { BatcherOptions } from '../../../../shared/bulk/options.ts';
-import type { WriteOutcome } from '../../../../shared/bulk/outcome.ts';
+import type { Outcome } from '../../../../shared/bulk/outcome.ts';
 import type { MutateRows } from '../../../../shared/bulk/ports.ts';
 import { ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { createMutateRows } from '../../../../shared/google/bigtable/mutate-rows.ts';
@@ -76,7 +76,7 @@ export function batcherLayer(address: string): Layer {
     const { signal } = new AbortController();
     const { promise: settled, resolve, reject } = Promise.withResolvers<undefined>();
     let open = to - from;
-    const onOutcome = ({ kind }: WriteOutcome): void => {
+    const onOutcome = ({ kind }: Outcome): void => {
       if (kind !== 'applied') reject(new Error(`an entry was ${kind}`));
       open -= 1;
       if (open === 0) resolve(undefined);

@@ -12,7 +12,7 @@ import {
   type RowService,
 } from '../../../../shared/single-row/http/answer.ts';
 import type { ReplayProtection } from '../../../../shared/single-row/delivery.ts';
-import type { RowOutcome } from '../../../../shared/single-row/outcome.ts';
+import type { Outcome } from '../../../../shared/single-row/outcome.ts';
 import type { ExecuteOptions } from '../../../../shared/single-row/ports.ts';
 
 interface Executed extends ExecuteOptions {
@@ -21,7 +21,7 @@ interface Executed extends ExecuteOptions {
 }
 
 /** A service whose executor gives this outcome, or throws it. */
-function serving(outcome: RowOutcome | Error, more: Partial<RowService> = {}) {
+function serving(outcome: Outcome | Error, more: Partial<RowService> = {}) {
   const executed: Executed[] = [];
   const lines: string[] = [];
   const metrics = createMetrics();
@@ -61,13 +61,13 @@ const INCREMENT = {
 };
 const CONDITIONAL = { version: 1, conditional: { rowKey: 'k', otherwise: [{ deleteFromRow: {} }] } };
 
-const counted = (value: bigint): RowOutcome => {
+const counted = (value: bigint): Outcome => {
   const bytes = Buffer.alloc(8);
   bytes.writeBigInt64BE(value);
   const cell = { family: 'f', qualifier: Buffer.from('q'), timestampMicros: 7n, value: bytes, labels: [] };
   return { kind: 'answered', answer: { kind: 'readModifyWrite', cells: [cell] }, isEmptyBranch: false };
 };
-const decided = (predicateMatched: boolean, more: object = {}): RowOutcome => ({
+const decided = (predicateMatched: boolean, more: object = {}): Outcome => ({
   kind: 'answered',
   answer: { kind: 'conditional', predicateMatched },
   isEmptyBranch: predicateMatched,
@@ -127,8 +127,8 @@ const markersIn = (markerFamily: string, reason?: 'missing-table'): ReplayProtec
 const status = { code: 'UNAVAILABLE', message: 'words of the service' } as const;
 
 describe('a request without a result is answered by', () => {
-  test.each<[number, string, boolean, RowOutcome]>([
-    [422, 'refused', false, { kind: 'refused', status: { code: 'INVALID_ARGUMENT', message: 'w' }, message: 'm' }],
+  test.each<[number, string, boolean, Outcome]>([
+    [422, 'refused', false, { kind: 'rejected', status: { code: 'INVALID_ARGUMENT', message: 'w' }, message: 'm' }],
     [504, 'ambiguous', true, { kind: 'ambiguous', status, message: 'm', isTimeout: true }],
     [502, 'ambiguous', true, { kind: 'ambiguous', status, message: 'm', isTimeout: false }],
     [429, 'busy', false, { kind: 'busy' }],
@@ -219,7 +219,7 @@ test('a table that cannot hold markers is told before anything is sent', async (
 
 test('the log says what went wrong under the request id, and holds no row key and none of the service’s words', async () => {
   const refused = { code: 'INVALID_ARGUMENT', message: 'bad row secret-row' } as const;
-  const { ask, lines } = serving({ kind: 'refused', status: refused, message: 'refused' });
+  const { ask, lines } = serving({ kind: 'rejected', status: refused, message: 'refused' });
   const answer = await ask(INCREMENT);
   expect(answer.json()).toMatchObject({ error: { detail: 'bad row secret-row' } });
   await ask({ ...INCREMENT, readModifyWrite: { rowKey: 'secret-row', rules: ['secret-row'] } });

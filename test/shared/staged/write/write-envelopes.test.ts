@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { tableName } from '../../../../shared/model/table-name.ts';
 import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
 import { type EnvelopeWriting, writeEnvelopes } from '../../../../shared/staged/write/write-envelopes.ts';
-import type { Unfinished, WriteResult } from '../../../../shared/markers/outcome.ts';
+import type { Unfinished, Outcome } from '../../../../shared/markers/outcome.ts';
 import { envelopeOf, rowEntry } from '../../../support/envelopes.ts';
 import { forEver } from '../../../support/marked-writes-harness.ts';
 
@@ -11,7 +11,7 @@ const ILL = tableName('p', 'i', 'ill');
 const unfinished = (reason: Unfinished['reason']): Unfinished => ({ kind: 'unfinished', reason, message: reason });
 
 /** Refuses the table `ill`; what is sent gets the result of its row key, `applied` where there is none. */
-function writing(results: Readonly<Record<string, WriteResult>> = {}) {
+function writing(results: Readonly<Record<string, Outcome>> = {}) {
   const sent: string[][] = [];
   const forgotten: string[] = [];
   const keyOf = ({ rowKey }: Envelope): string => rowKey.toString();
