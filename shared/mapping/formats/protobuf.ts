@@ -1,5 +1,5 @@
 import type protobuf from 'protobufjs';
-import { install } from 'protobufjs/ext/protojson.js';
+import protojson from 'protobufjs/ext/protojson.js';
 import { RecordError } from '../../base/errors.ts';
 import { parseMessage } from '../declared/protobuf-schema.ts';
 import type { ResolvedFormat } from '../declared/resolved.ts';
@@ -13,7 +13,7 @@ type ProtobufFormat = Extract<ResolvedFormat, { type: 'avro' | 'protobuf' }>;
 
 /** Protobuf records, binary or in ProtoJSON. A record of a listed revision is decoded with that revision's schema. */
 export function protobufDecoder(format: ProtobufFormat): RecordDecoder {
-  install();
+  protojson.install();
   const schema = parseMessage(format.schema, format.message);
   const revisions = new Map(
     Object.entries(format.revisions).map(([id, text]) => [id, parseMessage(text, format.message)]),
