@@ -1,9 +1,10 @@
 import { http } from '@google-cloud/functions-framework';
+import type { EntryPointName } from '../shared/deployment/entry-points.ts';
 import type { EntryPoint } from './parts/entry-point.ts';
 import { leaveFrameworkDomain } from './parts/framework-domain.ts';
 
-/** Every entry point, by the name to deploy it under. Only the deployed one is loaded: cold start is paid for by module. */
-const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
+/** How each entry point of the deployment's table is loaded. Only the deployed one is: a cold start pays for every module. */
+const LOADERS: Readonly<Record<EntryPointName, () => Promise<EntryPoint>>> = {
   bulkSink: async () => (await import('./bulk-sink.ts')).bulkSink,
   stagedSink: async () => (await import('./staged-sink.ts')).stagedSink,
   commitStaged: async () => (await import('./commit-staged.ts')).commitStaged,
@@ -12,7 +13,7 @@ const ENTRY_POINTS: Readonly<Record<string, () => Promise<EntryPoint>>> = {
   requestSink: async () => (await import('./request-sink.ts')).requestSink,
 };
 
-for (const [name, load] of Object.entries(ENTRY_POINTS)) {
+for (const [name, load] of Object.entries(LOADERS)) {
   let loaded: EntryPoint | undefined;
   http(name, async (request, response) => {
     leaveFrameworkDomain();
@@ -23,6 +24,6 @@ for (const [name, load] of Object.entries(ENTRY_POINTS)) {
 
 // A deployed function starts with its process, so that a configuration that cannot be right is refused before the
 // first request. A host of several functions names no target: there each starts at its first request.
-const target = process.env.FUNCTION_TARGET;
-const load = target === undefined ? undefined : ENTRY_POINTS[target];
+const target = process.env.FUNCTION_TARGET ?? '';
+const load = Object.hasOwn(LOADERS, target) ? LOADERS[target as EntryPointName] : undefined;
 if (load) await (await load()).startOrExit();

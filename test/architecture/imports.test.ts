@@ -28,12 +28,14 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/single-row/', capability],
   ['shared/scan/', [...capability, 'shared/coordinator']],
   ['shared/change-stream/', [...capability, 'shared/coordinator']],
+  // The plan of a deployment reads a configuration, and nothing of what runs.
+  ['shared/deployment/', ['shared/config', 'shared/model', 'shared/base']],
   // The servers stand for Google's services and know nothing of the connector; only the wiring reads its configuration.
   ['infra/local/servers/', ['infra/local/base', 'infra/local/proto', 'shared/model', 'shared/base', 'shared/proto']],
   ['infra/local/base/', ['shared/model', 'shared/base']],
   // The demo holds a serializer as a user writes one.
   ['infra/local/demo/', ['infra/local/', 'shared/model', 'shared/base', 'shared/mapping']],
-  ['infra/local/', ['shared/model', 'shared/base', 'shared/proto', 'shared/config']],
+  ['infra/local/', ['shared/model', 'shared/base', 'shared/proto', 'shared/config', 'shared/deployment']],
   ['infra/', ['shared/', 'functions/']],
   ['test/', ['shared/', 'functions/', 'infra/']],
 ];
@@ -133,6 +135,7 @@ test('a pure file of a capability reads no clock, timer, randomness, log or envi
     'records',
     'mapping',
     'config',
+    'deployment',
   ];
   const offenders = sources
     .filter((file) => rooms.some((room) => file.startsWith(`shared/${room}/`)))

@@ -1,0 +1,146 @@
+import type { ResolvedPipeline } from '../config/resolved.ts';
+import {
+  BULK_SINK_GRANTS,
+  COMMIT_GRANTS,
+  COORDINATE_GRANTS,
+  type Grant,
+  onCheckpoint,
+  REQUEST_SINK_GRANTS,
+  ROW_REQUEST_GRANTS,
+  STAGED_SINK_GRANTS,
+} from './grants.ts';
+
+/**
+ * Every entry point, and what its functions are deployed with. Pure data: the plan of a deployment, the local cloud, the
+ * pages and the functions themselves are held to this table. A new entry point is a file in `functions/`, its loader in
+ * `functions/index.ts`, and a row here.
+ */
+
+/** What calls a function: a push of Pub/Sub, a job of Cloud Scheduler, or whoever may. */
+export type Trigger =
+  /** `of`: the records of a pipeline, or the work that its coordinator sends out. */
+  | { readonly kind: 'push'; readonly of: 'records' | 'work' }
+  | {
+      readonly kind: 'schedule';
+      /** In the form of cron, in UTC. */
+      readonly cron: string;
+      /** How long an attempt may take. */
+      readonly attemptDeadlineSeconds: number;
+    }
+  | { readonly kind: 'http' };
+
+export interface EntryPointDeclaration {
+  /** Module in `functions/` that exports it under its name. */
+  readonly file: string;
+  readonly trigger: Trigger;
+  /** One function for each pipeline that needs it, or one for all of them. */
+  readonly serves: 'one-pipeline' | 'all-pipelines';
+  readonly isNeededBy: (pipeline: ResolvedPipeline) => boolean;
+  /** Ends the name of its functions: `<pipeline>-<suffix>`. */
+  readonly suffix: string;
+  readonly size: FunctionSize;
+  readonly grants: readonly Grant[];
+  /** What a request becomes, for the page of entry points. */
+  readonly does: string;
+  /** What is true when it answers 204; where it answers otherwise, how. */
+  readonly answers: string;
+}
+
+/** What one instance is given, and takes at a time. */
+export interface FunctionSize {
+  readonly cpu: number;
+  /** As gcloud and OpenTofu write it: `512Mi`. */
+  readonly memory: string;
+  /** Requests in one instance at a time. */
+  readonly concurrency: number;
+  readonly timeoutSeconds: number;
+  /** Absent: the platform's own limit. */
+  readonly maxInstances?: number;
+}
+
+/** A push carries one message, and an instance batches those that are in it: its concurrency is the batch knob. */
+const SINK_SIZE: FunctionSize = { cpu: 1, memory: '512Mi', concurrency: 80, timeoutSeconds: 600 };
+
+const RECORDS = { kind: 'push', of: 'records' } as const;
+/** The shortest interval of Cloud Scheduler. */
+const EVERY_MINUTE = '* * * * *';
+
+export const ENTRY_POINTS = {
+  bulkSink: {
+    file: 'bulk-sink.ts',
+    trigger: RECORDS,
+    serves: 'one-pipeline',
+    isNeededBy: ({ kind }) => kind === 'bulk-sink',
+    suffix: 'sink',
+    size: SINK_SIZE,
+    grants: BULK_SINK_GRANTS,
+    does: 'record → row mutation → `MutateRows`, batched across concurrent requests',
+    answers: 'every record of the message is applied, skipped, or confirmed by the dead-letter topic',
+  },
+  stagedSink: {
+    file: 'staged-sink.ts',
+    trigger: RECORDS,
+    serves: 'one-pipeline',
+    isNeededBy: ({ kind }) => kind === 'staged-sink',
+    suffix: 'sink',
+    size: SINK_SIZE,
+    grants: STAGED_SINK_GRANTS,
+    does: 'record → envelope in Firestore, in segments of concurrent requests; with `commit: on-receipt` straight into its row',
+    answers:
+      'every record of the message is stored (on receipt: applied), skipped, or confirmed by the dead-letter topic',
+  },
+  commitStaged: {
+    file: 'commit-staged.ts',
+    trigger: { kind: 'push', of: 'work' },
+    serves: 'one-pipeline',
+    isNeededBy: onCheckpoint.holds,
+    suffix: 'commit',
+    // It holds what it writes: up to 8 MiB a message.
+    size: { cpu: 1, memory: '1Gi', concurrency: 8, timeoutSeconds: 600 },
+    grants: COMMIT_GRANTS,
+    does: 'envelopes of a completed checkpoint → `CheckAndMutateRow` with a marker each',
+    answers: 'the segments of the message are finished, gone, or held by another invocation',
+  },
+  requestSink: {
+    file: 'request-sink.ts',
+    trigger: RECORDS,
+    serves: 'one-pipeline',
+    isNeededBy: ({ kind }) => kind === 'request-sink',
+    suffix: 'sink',
+    size: SINK_SIZE,
+    grants: REQUEST_SINK_GRANTS,
+    does: 'record → one `CheckAndMutateRow` or `ReadModifyWriteRow`, its answer to the results topic',
+    answers:
+      'every request of the message is answered and its result published, skipped, or confirmed by the dead-letter topic',
+  },
+  rowRequest: {
+    file: 'row-request.ts',
+    trigger: { kind: 'http' },
+    serves: 'one-pipeline',
+    isNeededBy: ({ kind }) => kind === 'request-sink',
+    suffix: 'rows',
+    size: { ...SINK_SIZE, timeoutSeconds: 60 },
+    grants: ROW_REQUEST_GRANTS,
+    does: 'one `CheckAndMutateRow` or `ReadModifyWriteRow`, its result in the answer',
+    answers: '(answers 200 with the result)',
+  },
+  coordinate: {
+    file: 'coordinate.ts',
+    trigger: { kind: 'schedule', cron: EVERY_MINUTE, attemptDeadlineSeconds: 120 },
+    serves: 'all-pipelines',
+    isNeededBy: onCheckpoint.holds,
+    suffix: 'coordinate',
+    // It waits most of 55 s of every minute; a second instance says that the first is at it.
+    size: { cpu: 1, memory: '512Mi', concurrency: 1, timeoutSeconds: 120, maxInstances: 2 },
+    grants: COORDINATE_GRANTS,
+    does: 'completes checkpoints of staged pipelines and hands their segments to `commitStaged`',
+    answers: '(answers 200 with a summary)',
+  },
+} as const satisfies Readonly<Record<string, EntryPointDeclaration>>;
+
+export type EntryPointName = keyof typeof ENTRY_POINTS;
+
+/** The rows of the table, each with its name. */
+export const entryPoints: readonly (EntryPointDeclaration & { readonly name: EntryPointName })[] = Object.entries(
+  ENTRY_POINTS,
+).map(([name, declared]) => ({ ...declared, name: name as EntryPointName }));

@@ -1,0 +1,115 @@
+import type { ResolvedPipeline } from '../config/resolved.ts';
+
+/** What the account of a function is allowed, as data: for the plan of a deployment and for its pages. Pure. */
+
+/** A role, and what it is given on. */
+export interface Grant {
+  readonly role: string;
+  readonly on: GrantTarget;
+  /** Pipelines that need it; absent: every pipeline that the function serves. */
+  readonly when?: Condition;
+  /** Permissions of a role of one's own that is enough in its place. */
+  readonly permissions?: readonly string[];
+}
+
+/** In the words of a page: `the table`. */
+export type GrantTarget =
+  'the table' | 'the instance' | 'the project' | 'the dead-letter topic' | 'the results topic' | 'the commit topics';
+
+/** What is true of some pipelines and not of others. */
+export interface Condition {
+  /** The option that makes it true, as it is written: `commit: on-receipt`. */
+  readonly option: string;
+  readonly holds: (pipeline: ResolvedPipeline) => boolean;
+}
+
+/** Records wait in Firestore for a checkpoint. */
+export const onCheckpoint: Condition = {
+  option: 'commit: on-checkpoint',
+  holds: (pipeline) => pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint',
+};
+
+const onReceipt: Condition = {
+  option: 'commit: on-receipt',
+  holds: (pipeline) => pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-receipt',
+};
+
+const replayProtection: Condition = {
+  option: 'replayProtection',
+  holds: (pipeline) => pipeline.kind === 'request-sink' && pipeline.replayProtection !== undefined,
+};
+
+const noReplayProtection: Condition = {
+  option: 'no replayProtection',
+  holds: (pipeline) => !replayProtection.holds(pipeline),
+};
+
+const publishesResults: Condition = {
+  option: 'resultsTopic',
+  holds: (pipeline) => pipeline.kind === 'request-sink' && pipeline.resultsTopic !== undefined,
+};
+
+const createsTables: Condition = {
+  option: 'createDisposition: create-if-needed',
+  holds: (pipeline) => pipeline.kind === 'bulk-sink' && pipeline.tableCreateOptions !== undefined,
+};
+
+const failsToLetters: Condition = {
+  option: 'failurePolicy: dead-letter',
+  holds: ({ failure }) => failure.policy === 'dead-letter',
+};
+
+const rejectsToLetters: Condition = {
+  option: 'onRejected: dead-letter',
+  holds: (pipeline) => pipeline.kind === 'staged-sink' && pipeline.onRejected.policy === 'dead-letter',
+};
+
+const receivesAndRejectsToLetters: Condition = {
+  option: 'commit: on-receipt and onRejected: dead-letter',
+  holds: (pipeline) => onReceipt.holds(pipeline) && rejectsToLetters.holds(pipeline),
+};
+
+const onTheTable: Grant = { role: 'roles/bigtable.user', on: 'the table' };
+/** App profiles, which are checked before a write, are the instance's. */
+const onTheInstance: Grant = {
+  role: 'roles/bigtable.user',
+  on: 'the instance',
+};
+const store: Grant = { role: 'roles/datastore.user', on: 'the project' };
+const letters: Grant = { role: 'roles/pubsub.publisher', on: 'the dead-letter topic', when: failsToLetters };
+
+export const BULK_SINK_GRANTS: readonly Grant[] = [
+  onTheTable,
+  letters,
+  {
+    role: 'roles/bigtable.admin',
+    on: 'the instance',
+    when: createsTables,
+    permissions: ['bigtable.tables.create', 'bigtable.tables.get', 'bigtable.tables.update'],
+  },
+];
+
+export const STAGED_SINK_GRANTS: readonly Grant[] = [
+  { ...store, when: onCheckpoint },
+  { ...onTheInstance, when: onReceipt },
+  letters,
+  { ...letters, when: receivesAndRejectsToLetters },
+];
+
+export const COMMIT_GRANTS: readonly Grant[] = [store, onTheInstance, { ...letters, when: rejectsToLetters }];
+
+export const COORDINATE_GRANTS: readonly Grant[] = [store, { role: 'roles/pubsub.publisher', on: 'the commit topics' }];
+
+/** Of both: a request needs the same of its table, wherever it comes from. */
+const ROW_GRANTS: readonly Grant[] = [
+  { ...onTheTable, when: noReplayProtection },
+  { ...onTheInstance, when: replayProtection },
+];
+
+export const ROW_REQUEST_GRANTS = ROW_GRANTS;
+
+export const REQUEST_SINK_GRANTS: readonly Grant[] = [
+  ...ROW_GRANTS,
+  { role: 'roles/pubsub.publisher', on: 'the results topic', when: publishesResults },
+  letters,
+];
