@@ -6,7 +6,7 @@ import type { Answer } from './entry-point.ts';
 interface ReasonFacts {
   /** Every status asks for redelivery alike; which one only helps people who read request logs. */
   readonly status: number;
-  /** An operator must act; the others are transient failures, which metrics count and redelivery heals. */
+  /** An operator must act; the others are transient failures: metrics count them, and a redelivery succeeds. */
   readonly needsSomebody: boolean;
 }
 

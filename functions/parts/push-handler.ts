@@ -10,7 +10,7 @@ import type { Environment } from './surroundings.ts';
 
 /** What a function does with pushed messages. */
 export interface PushWork extends Ending {
-  /** Resolves when the message may be acknowledged; rejects with a `RedeliverError` when it must come again. */
+  /** Resolves when the message may be acknowledged; rejects with a `RedeliverError` when it must be redelivered. */
   readonly process: (message: PushedMessage, signal: AbortSignal) => Promise<void>;
   /** After every message: closes what has long been idle. Cheap. */
   readonly sweep: () => void;

@@ -12,7 +12,7 @@ interface Waiter {
 
 /**
  * The instance's bound on what it holds. Admits while *below* the caps and never asks whether an entry would fit: an
- * entry above the byte cap is admitted alone, where a fits-test would wait for ever. First in, first out; abortable.
+ * entry above the byte cap is admitted alone, where a fits-test would wait forever. First in, first out; abortable.
  */
 export class Admission {
   readonly #limits: AdmissionLimits;

@@ -5,7 +5,7 @@ import type { LaneEntry, RowWrite } from './lane.ts';
 import type { Trouble } from './outcome.ts';
 import type { TableState } from './table-state.ts';
 
-/** A write that met the weather: those of its entries that are undecided, and what was answered. */
+/** A write that met a transient failure: its undecided entries, and the answer. */
 export interface Retry<Entry extends LaneEntry> {
   readonly write: RowWrite<Entry>;
   readonly undecided: readonly Entry[];
@@ -23,7 +23,7 @@ export interface BatchActions<Entry extends LaneEntry> {
   discard(entry: Entry): void;
   /** Frees the row of a write that is decided. */
   release(write: RowWrite<Entry>): void;
-  /** There where missing tables and families are created. */
+  /** Present if missing tables and families are created. */
   readonly repair?: Repair<Entry>;
 }
 

@@ -5,8 +5,8 @@ import { repairMissing, setAside } from './repair.ts';
 
 /**
  * One batch from its request to a decision on every entry: sent, narrowed down where it was refused together, and
- * where the pipeline creates what is missing, repaired and sent again. An entry that met the weather goes back to its
- * lane and comes again in another batch.
+ * where the pipeline creates what is missing, repaired and sent again. An entry that met a transient failure goes back to its
+ * lane and is sent again in another batch.
  */
 export async function deliverBatch<Entry extends LaneEntry>(
   batch: readonly RowWrite<Entry>[],

@@ -69,8 +69,8 @@ export async function narrow<Entry extends LaneEntry>(
 }
 
 /**
- * Sends the records of a refused merged write one by one, in order, each alone. One that meets the weather or is set
- * aside keeps those behind it: nothing overtakes it in its row.
+ * Sends the records of a refused merged write one by one, in order, each alone. A record that meets a transient failure or is set
+ * aside keeps the records behind it: nothing overtakes it in its row.
  */
 async function takeApart<Entry extends LaneEntry>(write: RowWrite<Entry>, course: Course<Entry>): Promise<void> {
   const { actions } = course;

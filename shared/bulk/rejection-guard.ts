@@ -56,7 +56,7 @@ export class RejectionGuard {
     this.#with.metrics.count('rejectionLimitTrips');
     this.#with.logger.log(
       'ERROR',
-      `${this.#limit.maxConsecutiveRejections} entries in a row were rejected and nothing was applied; the last was for ${formatTableName(table)} (${code}). This instance stops acknowledging for ${this.#limit.cooldownMillis} ms and then tries one message at a time. Mend the stream, or raise maxConsecutiveRejections (-1: no limit)`,
+      `${this.#limit.maxConsecutiveRejections} entries in a row were rejected and nothing was applied; the last was for ${formatTableName(table)} (${code}). This instance stops acknowledging for ${this.#limit.cooldownMillis} ms and then tries one message at a time. Fix the stream, or raise maxConsecutiveRejections (-1: no limit)`,
     );
   }
 

@@ -30,7 +30,7 @@ type Settled = Outcome | { readonly kind: 'skipped' } | { readonly kind: 'failed
 
 /**
  * One message from its push to the right to acknowledge it. Resolves when every record of it is applied, skipped or
- * durably handed to the failure policy; rejects with a {@link RedeliverError} when the message must come again.
+ * durably handed to the failure policy; rejects with a {@link RedeliverError} when the message must be redelivered.
  *
  * The order for each record is fixed: destination → serialize → skip → admit → batch → verdict. The failure policy
  * runs last, once nothing else of the message needs redelivery, so that an outage does not file the same dead letter

@@ -47,7 +47,7 @@ export interface ResolvedBulkSink extends ResolvedSink {
   readonly kind: 'bulk-sink';
   readonly serializer: ResolvedSerializer;
   readonly failure: ResolvedFailure;
-  /** There where createDisposition is create-if-needed, absent where it is create-never. */
+  /** Present under create-if-needed, absent under create-never. */
   readonly tableCreateOptions?: ResolvedTableCreateOptions;
   readonly writer: ResolvedWriterOptions;
 }
@@ -77,13 +77,13 @@ export interface ResolvedRequestSink extends ResolvedSink {
   readonly emptyBranchPolicy: 'ignore' | 'fail';
   /** `projects/p/topics/t`, or a bare id, that answers are published to. Absent: nowhere. */
   readonly resultsTopic?: string;
-  /** There where every request carries a marker that makes its replay harmless. */
+  /** Present if every request carries a marker that makes its replay harmless. */
   readonly replayProtection?: { readonly markerFamily: string };
 }
 
 export interface ResolvedMarker {
   readonly family: string;
-  /** Age up to which an envelope may be applied; garbage collection may take older markers. Absent: markers stay for ever. */
+  /** Age up to which an envelope may be applied; garbage collection may take older markers. Absent: markers stay forever. */
   readonly horizonMillis?: number;
 }
 

@@ -19,7 +19,7 @@ export interface PipelineRun {
   readonly pipeline: string;
   /** `held`: another coordinator has the lease, from the start or since it took over. */
   readonly outcome: 'ticked' | 'held';
-  /** There where it is held. */
+  /** Present if it is held. */
   readonly heldBy?: string;
   readonly ticks: number;
   readonly failures: number;

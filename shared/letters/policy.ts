@@ -21,7 +21,7 @@ export interface FailurePolicy {
 }
 
 /**
- * The default: a record that is wrong blocks its message, visibly, until somebody mends it.
+ * The default: a record that is wrong blocks its message, visibly, until somebody fixes it.
  *
  * @param option what the configuration calls the choice.
  */
@@ -34,7 +34,7 @@ export function failPolicy(option: 'failurePolicy' | 'onRejected' = 'failurePoli
       return Promise.reject(
         new RedeliverError(
           'failure-policy',
-          `${failed.length} ${failed.length === 1 ? 'record' : 'records'} for ${tableOf(first)} cannot be written: ${first.summary}. ${option} is fail: mend the record's source, or choose dead-letter`,
+          `${failed.length} ${failed.length === 1 ? 'record' : 'records'} for ${tableOf(first)} cannot be written: ${first.summary}. ${option} is fail: fix the record's source, or choose dead-letter`,
         ),
       );
     },

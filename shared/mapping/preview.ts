@@ -13,7 +13,7 @@ const MAX_LINES = 200;
 
 /**
  * What a mapping makes of a sample record, in words for a person at a terminal: the table, the row key, every mutation,
- * or why the record is refused, or waits until the configuration is mended. Shows row data, so it is for that person alone and no log.
+ * or why the record is refused, or waits until the configuration is fixed. Shows row data, so it is for that person alone and no log.
  */
 export interface MappingPreview {
   readonly outcome: 'write' | 'skipped' | 'refused';

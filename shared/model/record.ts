@@ -20,7 +20,7 @@ export interface PushedMessage {
 /** One record: the whole message, or one part of it where the pipeline's framing says so. */
 export interface InputRecord {
   readonly message: PushedMessage;
-  /** Position in the message, from 0. With the message id it names the record for ever. */
+  /** Position in the message, from 0. With the message id it names the record forever. */
   readonly index: number;
   readonly data: Buffer;
 }

@@ -3,7 +3,7 @@ import { STATUSES, type StatusName } from './status.ts';
 
 /**
  * The durable store did not do what it was asked, or did not say that it did: a commit may have happened or not.
- * Nothing is lost by it: what was not acknowledged comes again, and what was decided is decided again.
+ * Nothing is lost by it: a message that was not acknowledged is redelivered, and a decision that was not stored is made again.
  */
 export class StoreError extends ConnectorError {
   override readonly name = 'StoreError';

@@ -61,7 +61,7 @@ const ENTRY: WriteForm<RowEntry> = {
 
 /**
  * Reads a record once: destination first, so that a refused record is reported against its table; then its write. Pure
- * but for the serializer. A destination that cannot be right is the configuration's fault, and the message comes again;
+ * but for the serializer. A destination that cannot be right is the configuration's fault, and the message is redelivered;
  * everything else that goes wrong here is the record's.
  */
 export function prepareAs<Write>(

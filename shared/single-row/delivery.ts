@@ -48,7 +48,7 @@ export interface Delivery {
   readonly again: Redelivery;
 }
 
-/** Whether and why the message must come again: the first reason in time. */
+/** Whether and why the message must be redelivered: the first reason in time. */
 export class Redelivery implements RequestGroup {
   isOver = false;
   error: RedeliverError | undefined;

@@ -193,7 +193,7 @@ function unsent(table: TableName, status: Status, signal: AbortSignal): Outcome 
 const WITHHELD: Outcome = {
   kind: 'fatal',
   reason: 'transient',
-  message: 'not sent and not applied: another request failed that comes again together with this one',
+  message: 'not sent and not applied: another request of the same message failed, and both are redelivered together',
 };
 
 const CLOSED: Outcome = {

@@ -17,14 +17,14 @@ export interface ExecuteOptions {
   readonly signal: AbortSignal;
   /** False: full is answered as `busy` at once. */
   readonly wait: boolean;
-  /** The requests that come again together with this one. */
+  /** The requests that are redelivered together with this one. */
   readonly group?: RequestGroup;
   /** Guards the request against its own replays. Absent: a replay is a second request. */
   readonly marker?: Marker;
 }
 
 /**
- * Requests that come again together. Once one of them has failed so that all must, what has not been sent is not sent,
+ * Requests that are redelivered together. Once one of them has failed so that all must be, what has not been sent is not sent,
  * and not counted: it would be applied twice.
  */
 export interface RequestGroup {

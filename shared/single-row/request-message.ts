@@ -13,11 +13,11 @@ import { RowTurns } from './row-turns.ts';
 /**
  * One message from its push to the right to acknowledge it. Resolves when every record of it is answered and its result
  * published, skipped, or durably handed to the failure policy; rejects with a {@link RedeliverError} when the message
- * must come again.
+ * must be redelivered.
  *
  * The order for each record is fixed: destination → request → skip → execute → verdict. Records run at once, but those of
  * one row in their order. The first failure that ends the message wins, and what has not been sent by then is not sent:
- * it comes again with the message, and would be applied twice. The failure policy runs last, once nothing else of the
+ * it is made again when the message is redelivered, and would be applied twice. The failure policy runs last, once nothing else of the
  * message needs redelivery.
  */
 export async function answerMessage(message: PushedMessage, sink: RequestSink, signal: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ import { openStage } from '../../infra/local/demo/stage.ts';
 const CRASHES = 3;
 
 /**
- * A message that was acknowledged never comes again. So if the function lost one of its records with its memory, the
+ * A message that was acknowledged is never redelivered. So if the function lost one of its records with its memory, the
  * table, or the dead letters, would lack it in the end.
  */
 test('SIGKILL in the middle of a run, three times, loses no record that was acknowledged', async ({ signal }) => {

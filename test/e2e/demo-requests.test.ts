@@ -7,7 +7,7 @@ test('the demo of the request sink ends well, although acknowledgements and answ
   const isRight = await runRequestsDemo({ flights: 500, out, signal });
   const text = written.join('');
   expect(text).toMatch(
-    /[1-9]\d* answers of Bigtable were lost on purpose; [1-9]\d* messages came again because of one/,
+    /[1-9]\d* answers of Bigtable were lost on purpose; [1-9]\d* messages were redelivered because of one/,
   );
   expect(text).toContain('a counter said 1, 2, 3');
   expect(text).toContain('Every count is as it must be.');

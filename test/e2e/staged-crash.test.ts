@@ -14,7 +14,7 @@ const GROUPS = 8;
 const LONGEST_WAIT_MILLIS = 900;
 
 /**
- * A message that was acknowledged never comes again, and one that was not comes again although it may have had its
+ * An acknowledged message is never redelivered, and any other is redelivered although it may have had its
  * effect. So an effect that is lost or doubled, in whichever process and between whichever two steps, is a wrong sum.
  */
 test(`stager, committer and coordinator killed with SIGKILL again and again: every sum is the number of distinct messages (seed ${SEED})`, async ({

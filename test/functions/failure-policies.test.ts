@@ -68,7 +68,7 @@ describe('dead-letter', () => {
     expect(sink.count('deadLettersPublished')).toBe(1);
   });
 
-  test('a letter that is published back as it is, after the cause is mended, is applied', async () => {
+  test('a letter that is published back as it is, after the cause is fixed, is applied', async () => {
     await using sink = await startSink({ families: null, deadLetters: 'topic' });
     // A family that takes additions only refuses a plain cell.
     await ensureTables(sink.bigtable.address, [{ name: T, families: { f: { aggregate: 'sum' } } }]);
@@ -84,7 +84,7 @@ describe('dead-letter', () => {
     expect(await sink.letters()).toEqual([]);
   });
 
-  test('a letter that is published back too early comes again, and still names its first message', async () => {
+  test('a letter that is published back too early is redelivered, and still names its first message', async () => {
     await using sink = await startSink({ deadLetters: 'topic' });
     await sink.push({ data: badEntry('row'), attributes: { a: '1' }, messageId: 'first' });
     const [letter] = await sink.letters();

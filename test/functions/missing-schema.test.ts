@@ -32,7 +32,7 @@ describe('a missing table', () => {
     expect(sink.requests).toHaveLength(1);
   });
 
-  test('refuses no dead letter for a bad record beside it: the message comes again whole', async () => {
+  test('refuses no dead letter for a bad record beside it: the whole message is redelivered', async () => {
     await using sink = await startSink({
       families: null,
       pipeline: { framing: 'ndjson' },

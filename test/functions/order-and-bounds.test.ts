@@ -33,7 +33,7 @@ describe('two hundred messages for one row, pushed at once', () => {
     expect(sink.requests.length).toBeLessThan(100);
   });
 
-  test('in bad weather: what is sent again comes before what arrived later', async () => {
+  test('under transient failures: what is sent again comes before what arrived later', async () => {
     await using sink = await startSink();
     const status = { code: 'UNAVAILABLE', message: 'as the test says' } as const;
     sink.bigtable.faults.add({ method: 'MutateRows', times: 3, effect: { kind: 'lose-answer', status } });

@@ -29,7 +29,7 @@ const cell = async (sink: RequestSinkHarness, column: string, row = 'k'): Promis
   (await newestCells(sink.bigtable.address, 't'))[row]?.[column];
 
 describe('without protection', () => {
-  test('an increment whose answer is lost is ambiguous, comes again, and counts twice', async () => {
+  test('an increment whose answer is lost is ambiguous, is redelivered, and counts twice', async () => {
     await using sink = await startRequests({ families: FAMILIES });
     loseAnswer(sink, 'ReadModifyWriteRow');
     const message = { data: requestData(increment(1n)), messageId: 'm' };
@@ -73,7 +73,7 @@ describe('without protection', () => {
 });
 
 describe('with protection', () => {
-  test('an addition whose answer is lost comes again and counts once, and the result says that it is a replay', async () => {
+  test('an addition whose answer is lost is redelivered and counts once, and the result says that it is a replay', async () => {
     await using sink = await startRequests({
       families: FAMILIES,
       pipeline: { ...PROTECTED, serializer: undefined, mapping: SUMS },

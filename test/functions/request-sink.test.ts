@@ -52,7 +52,7 @@ describe('a message', () => {
     expect(resultOf(message!)).toMatchObject({ correlationId: 'mine', table: 'p.i.other' });
   });
 
-  test('to a table that is not there comes again, whatever the policy', async () => {
+  test('to a table that is not there is redelivered, whatever the policy', async () => {
     await using sink = await startRequests();
     const { status, text } = await sink.push({ data: requestData(increment(1n), { table: 'missing' }) });
     expect(status).toBe(503);
@@ -74,7 +74,7 @@ describe('a request that Bigtable refuses', () => {
   // What is stored is no counter.
   const wrong = { rowKey: Buffer.from('k'), tableName: TABLE, mutations: [setCell('f', 'q', 'text')] };
 
-  test('is a dead letter with its full payload, and applies once it is published back after the cause is mended', async () => {
+  test('is a dead letter with its full payload, and applies once it is published back after the cause is fixed', async () => {
     await using sink = await startRequests();
     await mutateRow(sink.client, wrong);
     const data = requestData(increment(3n), { correlationId: 'mine' });
@@ -110,7 +110,7 @@ describe('a request that Bigtable refuses', () => {
     expect(await newestCells(sink.bigtable.address, 't')).toEqual({ k: { 'f:q': shownInt64(3n) } });
   });
 
-  test('under fail comes again and is named without its row', async () => {
+  test('under fail is redelivered and is named without its row', async () => {
     await using sink = await startRequests({ pipeline: { failurePolicy: 'fail', deadLetter: undefined } });
     await mutateRow(sink.client, wrong);
     const { status, text } = await sink.push({ data: requestData(increment(3n, 'k')) });
@@ -128,7 +128,7 @@ describe('an empty branch', () => {
     expect(sink.count('emptyBranchesSelected')).toBe(1);
   });
 
-  test('under emptyBranchPolicy fail comes again although the policy would drop it', async () => {
+  test('under emptyBranchPolicy fail is redelivered although the policy would drop it', async () => {
     const pipeline = { emptyBranchPolicy: 'fail', failurePolicy: 'log-and-drop', deadLetter: undefined };
     await using sink = await startRequests({ pipeline });
     expect((await sink.push({ data: requestData(missing) })).status).toBe(500);

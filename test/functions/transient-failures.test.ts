@@ -118,7 +118,7 @@ describe('an answer that leaves entries out', () => {
     },
   );
 
-  test('a connection reset under the request is the weather, whatever status it comes as', async () => {
+  test('a connection reset under the request is a transient failure, whatever status it comes as', async () => {
     await using sink = await startSink({ pipeline: { framing: 'ndjson' } });
     const status = { code: 'INTERNAL', message: 'Received RST_STREAM with code 2' } as const;
     sink.bigtable.faults.add({

@@ -25,7 +25,7 @@ interface Record {
 
 interface Schedule {
   readonly seed: number;
-  readonly badWeather: number;
+  readonly failureShare: number;
   readonly badShare: number;
   readonly abortShare: number;
   readonly maxInFlightEntries: number;
@@ -45,7 +45,7 @@ async function run(schedule: Schedule): Promise<{
   const clock = new ManualClock(0);
   const bad = new Set(Array.from({ length: RECORDS }, (_, id) => id).filter(() => random() < schedule.badShare));
   const isBad = (id: number): boolean => bad.has(id);
-  const table = new SimulatedBigtable(clock, random, isBad, schedule.badWeather);
+  const table = new SimulatedBigtable(clock, random, isBad, schedule.failureShare);
   const metrics = createMetrics();
   const batcher = new Batcher(
     {
@@ -82,7 +82,7 @@ async function run(schedule: Schedule): Promise<{
     });
   }
   await clock.advance(2000);
-  table.badWeather = 0;
+  table.failureShare = 0;
   await clock.advance(120_000);
   await Promise.all(all);
   return { records, table, isBad, clock, gauges: metrics.snapshot().gauges };
@@ -90,7 +90,7 @@ async function run(schedule: Schedule): Promise<{
 
 const schedules: fc.Arbitrary<Schedule> = fc.record({
   seed: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
-  badWeather: fc.constantFrom(0, 0.3, 0.8),
+  failureShare: fc.constantFrom(0, 0.3, 0.8),
   badShare: fc.constantFrom(0, 0.1, 0.5, 1),
   abortShare: fc.constantFrom(0, 0.3),
   maxInFlightEntries: fc.constantFrom(1, 7, 1000),
@@ -98,7 +98,7 @@ const schedules: fc.Arbitrary<Schedule> = fc.record({
   lingerMillis: fc.constantFrom(0, 25),
 });
 
-test('under any weather every record gets one true outcome, rows stay in order, and the instance ends empty', async () => {
+test('under any transient failures every record gets one true outcome, rows stay in order, and the instance ends empty', async () => {
   await fc.assert(
     fc.asyncProperty(schedules, async (schedule) => {
       const { records, table, isBad, clock, gauges } = await run(schedule);

@@ -13,13 +13,13 @@ import { seededRandom } from '../support/seeded-random.ts';
 
 const logger = createLogger({}, () => undefined);
 
-interface Weather {
+interface Schedule {
   readonly seed: number;
   readonly rows: number;
   readonly effects: number;
   /** How often each effect is submitted, at most. */
   readonly copies: number;
-  readonly badWeather: number;
+  readonly failureShare: number;
   readonly badShare: number;
   readonly abortShare: number;
   readonly maxInFlightRequests: number;
@@ -34,13 +34,13 @@ interface Copy {
 const codes = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED', 'RESOURCE_EXHAUSTED'] as const;
 
 /**
- * Submits every effect several times to two instances, from invocations some of which end early, over a table with bad
- * weather; then once more in good weather, as redelivery would, until nothing is unfinished.
+ * Submits every effect several times to two instances, from invocations some of which end early, over a table with
+ * transient failures; then once more over one without, as redelivery would, until nothing is unfinished.
  */
-async function run(weather: Weather): Promise<{ table: FakeMarkedTable; copies: Copy[]; bad: ReadonlySet<number> }> {
-  const random = seededRandom(weather.seed);
+async function run(schedule: Schedule): Promise<{ table: FakeMarkedTable; copies: Copy[]; bad: ReadonlySet<number> }> {
+  const random = seededRandom(schedule.seed);
   const clock = new ManualClock();
-  let share = weather.badWeather;
+  let share = schedule.failureShare;
   const mishap = (): Mishap | undefined => {
     if (random() >= share) return undefined;
     const code = codes[Math.floor(random() * codes.length)] ?? 'UNAVAILABLE';
@@ -51,19 +51,19 @@ async function run(weather: Weather): Promise<{ table: FakeMarkedTable; copies: 
     () =>
       new MarkedWrites(
         {
-          maxInFlightRequests: weather.maxInFlightRequests,
+          maxInFlightRequests: schedule.maxInFlightRequests,
           requestTimeoutMillis: 1000,
           perDestinationMetrics: false,
         },
         { send: table.send, clock, random, metrics: createMetrics(), logger },
       ),
   );
-  const numbers = Array.from({ length: weather.effects }, (_, number) => number);
-  const bad = new Set(numbers.filter(() => random() < weather.badShare));
+  const numbers = Array.from({ length: schedule.effects }, (_, number) => number);
+  const bad = new Set(numbers.filter(() => random() < schedule.badShare));
   const copies: Copy[] = [];
   const pending: Promise<void>[] = [];
   const submit = (number: number, signal: AbortSignal): void => {
-    const row = `row-${number % weather.rows}`;
+    const row = `row-${number % schedule.rows}`;
     const mutations = [addition(1n), cell(bad.has(number) ? 'bad' : String(number))];
     const instance = instances[Math.floor(random() * instances.length)];
     const submitted = instance && submitOne(instance, envelopeOf(number, rowEntry(row, ...mutations)), signal);
@@ -73,13 +73,13 @@ async function run(weather: Weather): Promise<{ table: FakeMarkedTable; copies: 
     pending.push(kept);
   };
   for (const number of numbers) {
-    const times = 1 + Math.floor(random() * weather.copies);
+    const times = 1 + Math.floor(random() * schedule.copies);
     for (let copy = 0; copy < times; copy += 1) {
       const controller = new AbortController();
       clock.after(Math.floor(random() * 300), () => {
         submit(number, controller.signal);
       });
-      if (random() < weather.abortShare) {
+      if (random() < schedule.abortShare) {
         clock.after(Math.floor(random() * 400), () => {
           controller.abort(new Error('the time is used up'));
         });
@@ -95,24 +95,24 @@ async function run(weather: Weather): Promise<{ table: FakeMarkedTable; copies: 
   return { table, copies, bad };
 }
 
-const weathers: fc.Arbitrary<Weather> = fc.record({
+const schedules: fc.Arbitrary<Schedule> = fc.record({
   seed: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
   rows: fc.constantFrom(1, 2, 7),
   effects: fc.integer({ min: 1, max: 25 }),
   copies: fc.integer({ min: 1, max: 3 }),
-  badWeather: fc.constantFrom(0, 0.2, 0.6),
+  failureShare: fc.constantFrom(0, 0.2, 0.6),
   badShare: fc.constantFrom(0, 0.2),
   abortShare: fc.constantFrom(0, 0.4),
   maxInFlightRequests: fc.constantFrom(1, 3, 100),
 });
 
-test('under any weather, with any copies, the sum is the number of distinct effects, and every copy is told the truth', async () => {
+test('under any transient failures, with any copies, the sum is the number of distinct effects, and every copy is told the truth', async () => {
   await fc.assert(
-    fc.asyncProperty(weathers, async (weather) => {
-      const { table, copies, bad } = await run(weather);
-      expect(table.sum).toBe(BigInt(weather.effects - bad.size));
+    fc.asyncProperty(schedules, async (schedule) => {
+      const { table, copies, bad } = await run(schedule);
+      expect(table.sum).toBe(BigInt(schedule.effects - bad.size));
       const markers = [...table.rows.values()].reduce((sum, row) => sum + row.markers.size, 0);
-      expect(markers).toBe(weather.effects - bad.size);
+      expect(markers).toBe(schedule.effects - bad.size);
       for (const { number, result } of copies) {
         if (result.kind === 'rejected') expect(bad.has(number)).toBe(true);
         if (result.kind === 'applied' || result.kind === 'deduplicated') expect(bad.has(number)).toBe(false);

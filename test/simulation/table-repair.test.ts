@@ -149,7 +149,7 @@ async function run(schedule: Schedule) {
   }
   await clock.advance(4000);
   failures.share = 0;
-  rows.badWeather = 0;
+  rows.failureShare = 0;
   await clock.advance(300_000);
   await Promise.all(all);
   return { records, rows, bad, undeclared, clock, gauges: metrics.snapshot().gauges };

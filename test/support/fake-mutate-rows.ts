@@ -15,7 +15,7 @@ type Effect = EffectOf<'MutateRows'>;
  *
  * @example
  * const bigtable = new FakeMutateRows(clock, { 'p.i.t': ['f'] });
- * bigtable.next({ kind: 'refuse', status: { code: 'UNAVAILABLE', message: 'weather' } });
+ * bigtable.next({ kind: 'refuse', status: { code: 'UNAVAILABLE', message: 'try again' } });
  */
 export class FakeMutateRows implements MutateRows {
   /** Every call, whatever became of it. */

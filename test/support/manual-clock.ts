@@ -5,7 +5,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Callbacks that one `advance` may run. A timer that sets itself again without delay would otherwise run for ever. */
+/** Callbacks that one `advance` may run. A timer that sets itself again without delay would otherwise run forever. */
 const MAX_CALLBACKS = 1_000_000;
 
 /**

@@ -6,7 +6,7 @@ import type { RowEntry } from '../../shared/model/mutation.ts';
 import type { Status } from '../../shared/model/status.ts';
 
 /**
- * A table behind bad weather, on a hand-driven clock. Models what was measured of the service: one bad entry refuses
+ * A table with transient failures, on a hand-driven clock. Models what was measured of the service: one bad entry refuses
  * the whole request and nothing of it is applied; an answer may be lost before or after the request took effect; a
  * stream may end after some answers. Every record is one `setCell` whose value is its number.
  */
@@ -20,15 +20,15 @@ export class SimulatedBigtable implements MutateRows {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #isBad: (id: number) => boolean;
-  /** Share of requests that meet bad weather, 0..1. */
-  badWeather: number;
+  /** Share of requests that meet a transient failure, 0..1. */
+  failureShare: number;
   readonly #rowsOnTheWire = new Set<string>();
 
-  constructor(clock: Clock, random: Random, isBad: (id: number) => boolean, badWeather: number) {
+  constructor(clock: Clock, random: Random, isBad: (id: number) => boolean, failureShare: number) {
     this.#clock = clock;
     this.#random = random;
     this.#isBad = isBad;
-    this.badWeather = badWeather;
+    this.failureShare = failureShare;
   }
 
   sizeOf(entry: RowEntry): number {
@@ -61,21 +61,21 @@ export class SimulatedBigtable implements MutateRows {
       isHeard,
     });
     const nothing = entries.map(() => undefined);
-    const weather = this.#random() < this.badWeather ? Math.floor(this.#random() * 5) : undefined;
-    if (weather === 0) return ends(nothing, { code: 'UNAVAILABLE', message: 'before' });
-    if (weather === 1) return ends(nothing, { code: 'DEADLINE_EXCEEDED', message: 'silence' }, false);
+    const fault = this.#random() < this.failureShare ? Math.floor(this.#random() * 5) : undefined;
+    if (fault === 0) return ends(nothing, { code: 'UNAVAILABLE', message: 'before' });
+    if (fault === 1) return ends(nothing, { code: 'DEADLINE_EXCEEDED', message: 'silence' }, false);
     if (isBadRequest) return ends(nothing, { code: 'INVALID_ARGUMENT', message: 'bad entry' });
-    if (weather === 2) {
+    if (fault === 2) {
       for (const entry of entries) this.#apply(entry);
       return ends(nothing, { code: 'UNAVAILABLE', message: 'the answer was lost' });
     }
-    const cut = weather === 3 ? Math.floor(this.#random() * entries.length) : entries.length;
+    const cut = fault === 3 ? Math.floor(this.#random() * entries.length) : entries.length;
     const told = entries.map((entry, index): EntryAnswer | undefined => {
       if (index >= cut) {
         if (this.#random() < 0.5) this.#apply(entry);
         return undefined;
       }
-      if (weather === 4 && this.#random() < 0.3) {
+      if (fault === 4 && this.#random() < 0.3) {
         return { kind: 'refused', status: { code: 'UNAVAILABLE', message: 'tablet' } };
       }
       this.#apply(entry);

@@ -9,7 +9,7 @@ export interface LetterFilter {
   readonly pipeline: string;
   /** Every pair must match exactly. */
   readonly where: readonly (readonly [name: string, value: string])[];
-  /** RFC 3339. A letter that was filed later is left: it may be one of this very replay, whose cause is not mended. */
+  /** RFC 3339. A letter that was filed later is left: it may be one of this very replay, whose cause is not fixed. */
   readonly filedBefore: string;
 }
 

@@ -10,11 +10,11 @@ export interface PipelineDeployment {
   readonly framing: ResolvedFraming;
   /** The subscription that is pushed to its function; the endpoint is known when the function runs. */
   readonly source: PipelineSubscription;
-  /** The topic of its committer's work and the subscription that is pushed to it; there where the pipeline stages. */
+  /** The topic of its committer's work and the subscription that is pushed to it. Present if the pipeline stages. */
   readonly work?: PipelineSubscription;
   /** Where dead letters are read; absent where the failure policy makes none. */
   readonly deadLetters?: PipelineSubscription;
-  /** Where the results of requests are read; there where the pipeline publishes them. */
+  /** Where the results of requests are read. Present if the pipeline publishes them. */
   readonly results?: PipelineSubscription;
   /** The table of records that name none. */
   readonly table?: TableName;

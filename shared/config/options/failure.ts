@@ -66,7 +66,7 @@ export const requestFailureOptions = {
 export const stagedFailureOptions = {
   failurePolicy,
   onRejected: choice(
-    'What becomes of an envelope that Bigtable refuses, or that is older than markerHorizon allows: its segment stays and is tried again, so that somebody can mend the table, or it is published to deadLetter.topic and counts as done. Envelopes of other segments go on either way.',
+    'What becomes of an envelope that Bigtable refuses, or that is older than markerHorizon allows: its segment stays and is tried again, so that somebody can fix the table, or it is published to deadLetter.topic and counts as done. Envelopes of other segments go on either way.',
     ['fail', 'dead-letter'],
     'fail',
   ),

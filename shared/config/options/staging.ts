@@ -10,13 +10,13 @@ export const identityOptions = {
   ),
   markerHorizon: optional(
     requiredDuration(
-      'Age, counted from the publish, up to which a record may be applied. With it the marker family may have a maxAge rule of at least this; an older record follows onRejected. Without it markers are kept for ever.',
+      'Age, counted from the publish, up to which a record may be applied. With it the marker family may have a maxAge rule of at least this; an older record follows onRejected. Without it markers are kept forever.',
       { example: '30d', min: '8d' },
     ),
   ),
   idAttribute: optional(
     attributeName(
-      'Message attribute that identifies a message for ever, set by the publisher, so that a message published twice counts once. It counts once in each row: the same id on two rows is two effects, because the marker is kept in the row. A message without it is identified by the id that Pub/Sub gave it.',
+      'Message attribute that identifies a message forever, set by the publisher, so that a message published twice counts once. It counts once in each row: the same id on two rows is two effects, because the marker is kept in the row. A message without it is identified by the id that Pub/Sub gave it.',
     ),
   ),
   commit: choice(

@@ -48,7 +48,7 @@ const familySection = z.strictObject({
   ),
   gcRule: declare(
     optional(gcRule),
-    'What garbage collection deletes of the family; without it nothing, so that a delivery that adds a cell version adds it for ever. The rule of a family that exists is neither compared nor changed.',
+    'What garbage collection deletes of the family; without it nothing, so that a delivery that adds a cell version adds it forever. The rule of a family that exists is neither compared nor changed.',
     { type: 'section', bounds: 'one of maxVersions, maxAge, union, intersection' },
   ),
 });

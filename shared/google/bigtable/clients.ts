@@ -31,7 +31,7 @@ interface Waiter {
 /**
  * One client per (project, instance) of the process, made at first need. A client in use is never closed: at the cap,
  * a request for another instance waits until some client is idle. Requests are served strictly in the order they came,
- * those for an open client included: otherwise steady traffic to one instance would keep its client busy for ever.
+ * those for an open client included: otherwise steady traffic to one instance would keep its client busy forever.
  */
 export class ClientPool {
   readonly #options: ClientPoolOptions;

@@ -109,7 +109,7 @@ function int64Size(value: bigint): number {
   return size;
 }
 
-/** Family names repeat for ever: their UTF-8 is kept. Bounded, because names may come from records. */
+/** Family names repeat forever: their UTF-8 is kept. Bounded, because names may come from records. */
 const families = new Map<string, Buffer>();
 const MAX_KEPT_FAMILIES = 256;
 

@@ -16,7 +16,7 @@ export const nullMode = z
 export const missingMode = z
   .enum(['reject', 'null'])
   .describe(
-    'What a field that the record does not have counts as: `reject` refuses the record, `null` takes it for a null. Default `reject`, because a misspelt path would otherwise write nulls for ever.',
+    'What a field that the record does not have counts as: `reject` refuses the record, `null` takes it for a null. Default `reject`, because a misspelt path would otherwise write nulls forever.',
   );
 
 export const timeUnit = z

@@ -76,7 +76,7 @@ export function pipelineProblems({
   const modePath = memberPath(path, 'mapping', 'writeMode');
   const unfit = isReplayProtected ? protectedModeProblem(mode) : modeProblem(kind, mode);
   if (unfit !== undefined) {
-    // What else would not fit follows from this, and may fit once it is mended.
+    // What else would not fit follows from this, and may fit once it is fixed.
     report.add(modePath, unfit, mode);
     return report.problems;
   }

@@ -179,7 +179,7 @@ export function failureAnswer(failure: HttpFailure, { requestId }: Pick<HttpRequ
   };
 }
 
-/** What the caller cannot mend is an error of ours; the rest is weather, or the caller's business. */
+/** A failure that the caller cannot fix is an error of ours; every other is transient, or the caller's business. */
 function report({ status, code, message, problems }: HttpFailure, { requestId }: HttpRequest, logger: Logger): void {
   const severity = status === 500 || status === 502 ? 'ERROR' : 'WARNING';
   const paths = problems?.slice(0, MAX_LOGGED).map(({ path }) => path);

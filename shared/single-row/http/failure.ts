@@ -17,7 +17,7 @@ export interface HttpFailure {
   readonly mayHaveApplied: boolean;
 }
 
-/** What is the caller's to mend, or to wait for, before anything is sent. */
+/** Answers to a request that was not sent: the caller can fix it, or wait. */
 export const unsent = (status: number, code: string, message: string): HttpFailure => ({
   status,
   code,
@@ -55,7 +55,7 @@ export function failureOf(outcome: Exclude<Outcome, { kind: 'answered' }>): Http
   }
 }
 
-/** The others are nobody's weather: 500. */
+/** Every other reason needs somebody of ours: 500. */
 const FATAL_STATUS: Readonly<Partial<Record<RedeliveryReason, number>>> = {
   deadline: 504,
   draining: 503,

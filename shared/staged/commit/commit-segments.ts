@@ -74,7 +74,7 @@ async function drainSegment(segment: HeldSegment, committer: Committer): Promise
     const [first] = open;
     if (first)
       return segment.lost.aborted ? { kind: 'lost' } : { ...first, message: ofMany(first.message, open.length) };
-    // Last, and only once nothing of the segment must come again: an outage does not file the same letter twice.
+    // Last, and only once nothing of the segment must be sent again: an outage does not file the same letter twice.
     const failed = envelopes.flatMap((envelope, index) => failedEnvelope(envelope, results[index] as Outcome) ?? []);
     if (failed.length > 0) {
       committer.metrics.count('numRecordsSendErrors', failed.length);

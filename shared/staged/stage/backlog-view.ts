@@ -87,5 +87,5 @@ export class BacklogView {
 /** Why nothing more may be staged, or undefined. Below the caps anything may, whatever its own size. Pure. */
 export function refusalOf(total: Weight, { maxStagedEntries, maxStagedBytes }: StagingCaps): string | undefined {
   if (total.entries < maxStagedEntries && total.bytes < maxStagedBytes) return undefined;
-  return `the backlog holds ${total.entries} entries of at most ${maxStagedEntries} (maxStagedEntries) and ${total.bytes} bytes of at most ${maxStagedBytes} (maxStagedBytes); the message comes again, by when some of it should be committed. If that lasts, see what keeps commitStaged, or raise the caps`;
+  return `the backlog holds ${total.entries} entries of at most ${maxStagedEntries} (maxStagedEntries) and ${total.bytes} bytes of at most ${maxStagedBytes} (maxStagedBytes); the message is redelivered, and some of the backlog should be committed by then. If that lasts, find out why commitStaged is slow, or raise the caps`;
 }

@@ -31,7 +31,7 @@ export class Delivery {
     else signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Whether somebody still waits for it. What nobody waits for need not be stored: it comes again. */
+  /** Whether somebody still waits for it. An envelope that nobody waits for need not be stored: its message is redelivered. */
   get isWanted(): boolean {
     return !this.#isSettled;
   }

@@ -28,7 +28,7 @@ type Enveloped = { readonly kind: 'envelope'; readonly received: ReceivedEnvelop
 /**
  * One message from its push to the right to acknowledge it. Resolves when every record of it is durable under its
  * identity, skipped, or durably handed to the failure policy; rejects with a {@link RedeliverError} when the message
- * must come again.
+ * must be redelivered.
  *
  * The order for each record is fixed: destination → serialize → skip → envelope → keep. The failure policy runs last,
  * once all else of the message is kept, so that an outage does not file the same dead letter at every delivery.
@@ -36,7 +36,7 @@ type Enveloped = { readonly kind: 'envelope'; readonly received: ReceivedEnvelop
 export async function stageMessage(message: PushedMessage, sink: StagedSink, signal: AbortSignal): Promise<void> {
   sink.admit();
   const enveloped = framedRecords(message, sink.framing).map((record) => envelop(record, sink));
-  // Nothing is kept of a message that must come again: it would be kept anew at every delivery.
+  // Nothing is stored of a message that must be redelivered: it would be stored anew at every delivery.
   const again = enveloped.find((one) => one.kind === 'redeliver');
   if (again) throw new RedeliverError(again.reason, again.message);
   const skipped = enveloped.filter(({ kind }) => kind === 'skipped').length;

@@ -22,7 +22,7 @@ export interface MarkedWritesOptions {
   readonly maxInFlightRequests: number;
   /** One attempt's time. */
   readonly requestTimeoutMillis: number;
-  /** Markers older than this may be collected; absent: they live for ever. */
+  /** Markers older than this may be collected; absent: they live forever. */
   readonly markerHorizonMillis?: number;
   readonly perDestinationMetrics: boolean;
 }
@@ -35,7 +35,7 @@ export interface MarkedWritesDependencies {
   readonly logger: Logger;
 }
 
-/** Attempts of one request within one invocation; after them the work is given back and comes again from outside. */
+/** Attempts of one request within one invocation; after them the work is given back and sent again from outside. */
 export const MAX_ATTEMPTS = 8;
 
 /** Concurrent instances must not retry in step; a quarter either way keeps the mean. */
@@ -173,7 +173,7 @@ export class MarkedWrites {
     }
   }
 
-  /** A row that waits for better weather holds up no other. */
+  /** A row that waits for its next attempt holds up no other. */
   async #rest(attempt: number): Promise<void> {
     const { clock, random } = this.#with;
     this.#atWork -= 1;

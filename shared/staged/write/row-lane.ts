@@ -60,7 +60,7 @@ export class RowLane {
     return group;
   }
 
-  /** The effect is decided, or nobody wants it any more: its identity may come again as a new one. */
+  /** The effect is decided, or nobody wants it any more: its identity may be submitted again as a new one. */
   done(effect: Effect): void {
     const { identity } = effect.envelope;
     if (this.#first === effect) this.#first = undefined;

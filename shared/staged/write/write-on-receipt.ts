@@ -26,7 +26,7 @@ export interface ReceivedEnvelope {
 /**
  * The envelopes of one message straight into their rows, without staging: the message's identity is durable in Pub/Sub.
  * Resolves when every one is applied, was applied before, or is durably handed to the failure policy, which is when the
- * message may be acknowledged; rejects with a {@link RedeliverError} when it must come again.
+ * message may be acknowledged; rejects with a {@link RedeliverError} when it must be redelivered.
  */
 export async function writeOnReceipt(
   received: readonly ReceivedEnvelope[],
@@ -38,7 +38,7 @@ export async function writeOnReceipt(
   countApplied(received, results, receipt);
   const open = results.find((result) => result.kind === 'unfinished');
   if (open) throw new RedeliverError(open.reason, open.message);
-  // Last, and only once nothing of the message must come again: an outage does not file the same letter twice.
+  // Last, and only once nothing of the message must be redelivered: an outage does not file the same letter twice.
   const failed = received.flatMap(
     ({ envelope, record }, index) => failedEnvelope(envelope, results[index] as Outcome, record) ?? [],
   );

@@ -129,7 +129,7 @@ describe('group commit', () => {
   });
 });
 
-describe('weather', () => {
+describe('transient failures', () => {
   test('only the unanswered entries are sent again, after a backoff', async () => {
     const { clock, bigtable, submit, outcomes, metrics } = setUp();
     const all = [submit('a'), submit('b')];
@@ -156,7 +156,7 @@ describe('weather', () => {
     await Promise.all(all);
   });
 
-  test('a deadline ends the wait, says what the weather was, and frees what the entry held', async () => {
+  test('a deadline ends the wait, says what was answered last, and frees what the entry held', async () => {
     const { clock, bigtable, submit, outcomes, metrics } = setUp();
     const controller = new AbortController();
     const all = submit('a', { signal: controller.signal });

@@ -386,7 +386,7 @@ describe('a missing family', () => {
     expect([outcomes.good?.kind, outcomes.bad?.kind]).toEqual(['applied', 'rejected']);
   });
 
-  test('the weather interrupts a repair and does not start its attempts over', async () => {
+  test('a transient failure interrupts a repair and does not start its attempts over', async () => {
     const calls = new FakeTableCalls({ f: 'raw' });
     const { clock, submit, outcomes, last } = setUp({ calls: { t: calls }, maxAttempts: 2 });
     const write = submit('a');

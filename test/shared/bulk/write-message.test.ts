@@ -101,7 +101,7 @@ describe('one message', () => {
     expect(labelled).toContainEqual({ metric: 'destination.recordsSend', label: 'p.i.t', value: 2 });
   });
 
-  test('is redelivered as a whole when one record must come again, and then nothing of it is filed yet', async () => {
+  test('is redelivered as a whole when one record must be redelivered, and then nothing of it is filed yet', async () => {
     const { sink, handled } = setUp();
     const writing = writeMessage(message(['good', 'bad', 'later']), sink, signal);
     await expect(writing).rejects.toMatchObject({ reason: 'transient' });

@@ -36,7 +36,7 @@ describe('fail', () => {
     const error = await rejection(failPolicy().handle(failures(2), signal));
     expect(error.reason).toBe('failure-policy');
     expect(error.message).toBe(
-      "2 records for p.i.t cannot be written: rejected because the mutation is invalid (INVALID_ARGUMENT). failurePolicy is fail: mend the record's source, or choose dead-letter",
+      "2 records for p.i.t cannot be written: rejected because the mutation is invalid (INVALID_ARGUMENT). failurePolicy is fail: fix the record's source, or choose dead-letter",
     );
     expect((await rejection(failPolicy().handle(failures(1), signal))).message).toContain('1 record for p.i.t');
     expect(describeError(error)).not.toContain(PLANTED);

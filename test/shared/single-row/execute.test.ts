@@ -146,7 +146,7 @@ describe('room', () => {
     expect(metrics.snapshot().gauges.inFlightRequests).toBe(0);
   });
 
-  test('is not taken by requests of a group that must come again, and goes to the next', async () => {
+  test('is not taken by requests of a group that must be redelivered, and goes to the next', async () => {
     const { service, executor, options, counters } = setUp({ maxInFlightRequests: 1 });
     const group = { isOver: false };
     const first = executor.execute(T, increment(), { ...options, group });

@@ -194,20 +194,20 @@ describe('a message', () => {
     ['NOT_FOUND', 'missing-table'],
     ['RESOURCE_EXHAUSTED', 'transient'],
     ['PERMISSION_DENIED', 'refused'],
-  ] as const)('that meets %s comes again as %s, and no policy sees it', async (code, reason) => {
+  ] as const)('that meets %s is redelivered as %s, and no policy sees it', async (code, reason) => {
     const { service, handled, push } = setUp();
     service.reply = () => failure(code);
     expect(await ending(push(['a']))).toMatchObject({ reason });
     expect(handled).toEqual([]);
   });
 
-  test('whose table cannot be told comes again and sends nothing of that record', async () => {
+  test('whose table cannot be told is redelivered and sends nothing of that record', async () => {
     const { service, push } = setUp({ sink: { destination: { attribute: 'table' } } });
     expect(await ending(push(['a']))).toMatchObject({ reason: 'destination' });
     expect(service.calls).toEqual([]);
   });
 
-  test('whose policy cannot keep what was refused comes again', async () => {
+  test('whose policy cannot keep what was refused is redelivered', async () => {
     const { push } = setUp({ handle: () => Promise.reject(new RedeliverError('dead-letter-unconfirmed', 'no')) });
     expect(await ending(push(['throw']))).toMatchObject({ reason: 'dead-letter-unconfirmed' });
   });
@@ -347,7 +347,7 @@ describe('with replay protection', () => {
     expect(service.calls[0]?.request.includes(identity)).toBe(true);
   });
 
-  test('a table that cannot hold markers gets no request, and the message comes again', async () => {
+  test('a table that cannot hold markers gets no request, and the message is redelivered', async () => {
     const asked: (readonly string[])[] = [];
     const protection = {
       ...sound,

@@ -9,10 +9,10 @@ export interface Schedule {
   /** Share of remote calls at which the calling process dies. */
   readonly deathShare: number;
   /** Share of requests to the table, and of calls to the store, that fail, before their effect or after it. */
-  readonly tableWeather: number;
-  readonly storeWeather: number;
+  readonly tableFailures: number;
+  readonly storeFailures: number;
   /** Of deliveries, for all three of: duplicated, delayed, acknowledgement lost. */
-  readonly deliveryWeather: number;
+  readonly deliveryFaults: number;
   /** Share of work messages that are lost between the coordinator and its topic. */
   readonly lostWork: number;
   /** Clocks are wrong by up to so much. */
@@ -29,9 +29,9 @@ export const schedules = (deathShares: readonly [number, ...number[]]): fc.Arbit
     messages: fc.constantFrom(3, 8, 16),
     rows: fc.constantFrom(1, 3),
     deathShare: fc.constantFrom(...deathShares),
-    tableWeather: fc.constantFrom(0, 0.2, 0.6),
-    storeWeather: fc.constantFrom(0, 0.1, 0.3),
-    deliveryWeather: fc.constantFrom(0, 0.15, 0.4),
+    tableFailures: fc.constantFrom(0, 0.2, 0.6),
+    storeFailures: fc.constantFrom(0, 0.1, 0.3),
+    deliveryFaults: fc.constantFrom(0, 0.15, 0.4),
     lostWork: fc.constantFrom(0, 0.3),
     skewMillis: fc.constantFrom(0, 3000),
     coordinators: fc.constantFrom(1, 2),

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { Random } from '../../../shared/base/ids.ts';
 
-/** What the weather does to deliveries, each a share from 0 to 1. */
-export interface DeliveryWeather {
+/** The faults of deliveries, each a share from 0 to 1. */
+export interface DeliveryFaults {
   /** Delivered again although it was acknowledged, or while it is still being worked on. */
   duplicated: number;
   /** Delivered long after it could have been. */
@@ -16,7 +16,7 @@ export interface DeliveryWeather {
  * was not acknowledged is ever forgotten.
  */
 export class SimulatedSubscription<Message> {
-  readonly weather: DeliveryWeather;
+  readonly faults: DeliveryFaults;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #deliver: (message: Message) => Promise<boolean>;
@@ -30,12 +30,12 @@ export class SimulatedSubscription<Message> {
       readonly clock: Clock;
       readonly random: Random;
       readonly ackDeadlineMillis: number;
-      readonly weather: DeliveryWeather;
+      readonly faults: DeliveryFaults;
     },
     /** Hands one delivery to some process; true acknowledges. Never settles when that process dies. */
     deliver: (message: Message) => Promise<boolean>,
   ) {
-    this.weather = options.weather;
+    this.faults = options.faults;
     this.#clock = options.clock;
     this.#random = options.random;
     this.#ackDeadlineMillis = options.ackDeadlineMillis;
@@ -49,7 +49,7 @@ export class SimulatedSubscription<Message> {
 
   publish(message: Message): void {
     this.#open.add(message);
-    this.#begin(message, this.#random() < this.weather.delayed ? 20_000 : 5);
+    this.#begin(message, this.#random() < this.faults.delayed ? 20_000 : 5);
   }
 
   /** One more chain of deliveries, each following the refusal of the one before; never many for one message. */
@@ -67,13 +67,13 @@ export class SimulatedSubscription<Message> {
   }
 
   #attempt(message: Message): void {
-    if (this.#random() < this.weather.duplicated) this.#begin(message, this.#ackDeadlineMillis);
+    if (this.#random() < this.faults.duplicated) this.#begin(message, this.#ackDeadlineMillis);
     let isOver = false;
     const end = (isAcknowledged: boolean): void => {
       if (isOver) return;
       isOver = true;
       cancel();
-      if (isAcknowledged && this.#random() >= this.weather.ackLost) this.#open.delete(message);
+      if (isAcknowledged && this.#random() >= this.faults.ackLost) this.#open.delete(message);
       if (this.#open.has(message)) this.#schedule(message, 10_000);
       else this.#chains.set(message, (this.#chains.get(message) ?? 1) - 1);
     };

@@ -42,7 +42,7 @@ export interface Ending {
 }
 
 /**
- * A staged pipeline in bad weather, from the publisher to the table, on a clock of its own: two stagers, two committers,
+ * A staged pipeline under faults, from the publisher to the table, on a clock of its own: two stagers, two committers,
  * coordinators that the scheduler starts every minute, all of them the production code; and a store, a table and two
  * subscriptions that lose, repeat and delay. After the storm nobody dies any more, and all must come right.
  */
@@ -72,7 +72,7 @@ class World {
     this.#schedule = schedule;
     const random = (this.#random = seededRandom(schedule.seed));
     const clock = this.#clock;
-    this.#store.fault = () => (this.#happens(schedule.storeWeather) ? storeFault(random) : undefined);
+    this.#store.fault = () => (this.#happens(schedule.storeFailures) ? storeFault(random) : undefined);
     this.#table = new FakeMarkedTable({ clock, mishap: (request) => this.#mishap(request) });
     const shallDie = (): boolean => this.#happens(schedule.deathShare);
     const pool = { clock, random, size: 2, skewMillis: schedule.skewMillis, shallDie };
@@ -83,17 +83,17 @@ class World {
       startCommitter(process, this.#store.committing, this.#table.send, random),
     );
     this.#pools = [stagers, committers];
-    const share = schedule.deliveryWeather;
+    const share = schedule.deliveryFaults;
     const subscription = { clock, random, ackDeadlineMillis: ACK_DEADLINE_MILLIS };
-    const weather = (): { duplicated: number; delayed: number; ackLost: number } => ({
+    const faults = (): { duplicated: number; delayed: number; ackLost: number } => ({
       duplicated: share,
       delayed: share,
       ackLost: share,
     });
-    this.#records = new SimulatedSubscription({ ...subscription, weather: weather() }, (message) =>
+    this.#records = new SimulatedSubscription({ ...subscription, faults: faults() }, (message) =>
       deliver(message, stagers.pick(), INVOCATION_MILLIS, this.#onUnexpected),
     );
-    this.#work = new SimulatedSubscription({ ...subscription, weather: weather() }, (message) =>
+    this.#work = new SimulatedSubscription({ ...subscription, faults: faults() }, (message) =>
       deliver(message, committers.pick(), INVOCATION_MILLIS, this.#onUnexpected),
     );
   }
@@ -113,8 +113,8 @@ class World {
 
   async calm(): Promise<void> {
     this.#isStorm = false;
-    for (const { weather } of [this.#records, this.#work]) {
-      Object.assign(weather, { duplicated: 0, delayed: 0, ackLost: 0 });
+    for (const { faults } of [this.#records, this.#work]) {
+      Object.assign(faults, { duplicated: 0, delayed: 0, ackLost: 0 });
     }
     const latest = this.#clock.now() + PATIENCE_MILLIS;
     while (!this.#isOver() && this.#clock.now() < latest) await this.#clock.advance(10_000);
@@ -152,7 +152,7 @@ class World {
 
   #mishap(request: CheckAndMutateRowRequest): Mishap | undefined {
     this.#witness.sees(request);
-    return this.#happens(this.#schedule.tableWeather) ? tableMishap(this.#random) : undefined;
+    return this.#happens(this.#schedule.tableFailures) ? tableMishap(this.#random) : undefined;
   }
 
   readonly #onUnexpected = (error: unknown): void => {

@@ -45,8 +45,8 @@ export function describeRequests({ checks, observed, metrics, millis, trouble }:
   return [
     '',
     `results: first ${count(first.length)}, of them ${count(written('first'))} wrote; latest ${count(latest.length)}, of them ${count(written('latest'))} wrote`,
-    `  a result comes again with its message: ${count(trouble.again)} messages were delivered again although acknowledged`,
-    `  ${count(trouble.lost)} answers of Bigtable were lost on purpose; ${count(metrics.total('messagesRedelivered', 'ambiguous'))} messages came again because of one`,
+    `  a result is published again with its message: ${count(trouble.again)} messages were delivered again although acknowledged`,
+    `  ${count(trouble.lost)} answers of Bigtable were lost on purpose; ${count(metrics.total('messagesRedelivered', 'ambiguous'))} messages were redelivered because of one`,
     `requests: ${count(metrics.total('requestsCompleted'))} completed in ${(millis / 1000).toFixed(1)} s, from the first publish to the last acknowledgement`,
     `over HTTP: a counter said ${observed.counted.join(', ')}`,
     '',

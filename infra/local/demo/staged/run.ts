@@ -98,7 +98,7 @@ async function disturb(
   const { pid } = committer;
   await committer.kill();
   progress.say(
-    `the committer of ${VICTIM} (process ${pid}) was killed with ${unanswered} writes applied and not answered; its segments come again when its claims run out, after half a minute`,
+    `the committer of ${VICTIM} (process ${pid}) was killed with ${unanswered} writes applied and not answered; its segments are sent out again when its claims run out, after half a minute`,
   );
   await committer.restart();
   const coordinate = internalFunction(connector.internal, 'coordinate');

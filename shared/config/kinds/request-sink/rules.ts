@@ -27,7 +27,7 @@ export const requestSinkRules: readonly Rule<RequestSinkOptions>[] = [
   function replaysLookLikeEmptyBranches({ options: { emptyBranchPolicy, replayProtection } }) {
     if (emptyBranchPolicy !== 'fail' || !replayProtection) return [];
     const rule =
-      'must be ignore with replayProtection: a replay is answered like an empty branch, and a message that was applied would come back for ever';
+      'must be ignore with replayProtection: a replay is answered like an empty branch, and a message that was applied would come back forever';
     return [{ at: ['emptyBranchPolicy'], rule, got: emptyBranchPolicy }];
   },
 ];

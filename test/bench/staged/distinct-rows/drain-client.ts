@@ -14,7 +14,7 @@ export interface DrainClient {
 }
 
 /**
- * Drains work messages of 8 stored segments each, from the bytes of the segments on. The same rows come again in every
+ * Drains work messages of 8 stored segments each, from the bytes of the segments on. The same rows return in every
  * message: the server keeps none.
  */
 export function drainClient(address: string): DrainClient {

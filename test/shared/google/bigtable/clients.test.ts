@@ -130,7 +130,7 @@ describe('at the cap', () => {
     expect(metrics.snapshot()).toMatchObject({ counters: { capacityEvictions: 3 }, gauges: { activeClients: 1 } });
   });
 
-  test('uses of the instance that is open do not keep one that waits out for ever', async () => {
+  test('uses of the instance that is open do not keep one that waits out forever', async () => {
     open(1);
     let current = hold('a');
     await turn();

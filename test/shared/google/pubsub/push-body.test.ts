@@ -143,7 +143,7 @@ describe('the publish time is read to the microsecond', () => {
   });
 });
 
-describe('what is no push is refused with what is wrong, so that it comes again and is seen', () => {
+describe('what is no push is refused with what is wrong, so that it is redelivered and seen', () => {
   test.each([
     ['nothing', undefined, 'the body must be a JSON object'],
     ['a text', 'text', 'the body must be a JSON object'],

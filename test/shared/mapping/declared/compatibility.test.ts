@@ -99,7 +99,7 @@ describe('options that a mode has no use for are refused, even at their default'
   });
 });
 
-test('a mode of another kind is the only problem: the options may fit once it is mended', () => {
+test('a mode of another kind is the only problem: the options may fit once it is fixed', () => {
   expect(paths(problems('bulk-sink', 'increment', batch))).toEqual(['mapping.writeMode']);
 });
 

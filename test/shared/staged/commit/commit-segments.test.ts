@@ -270,7 +270,7 @@ describe('an envelope that can never be applied', () => {
 });
 
 describe('a target that is not sound', () => {
-  test('gets nothing, is named with what to do, and is written once it is mended', async () => {
+  test('gets nothing, is named with what to do, and is written once it is fixed', async () => {
     const { table, store, admin, checkpoint, commit } = committing();
     admin.profile = { kind: 'found', isSingleCluster: false, isTransactional: false };
     await checkpoint(1, { a: [counting(1)] });

@@ -124,7 +124,7 @@ describe('a message', () => {
     expect(order).toEqual([]);
   });
 
-  test('whose destination cannot be right comes again, and nothing of it is kept', async () => {
+  test('whose destination cannot be right is redelivered, and nothing of it is kept', async () => {
     const { stage, order } = setUp();
     await expect(stage(['a', 'elsewhere'])).rejects.toMatchObject({ reason: 'destination' });
     expect(order).toEqual([]);

@@ -13,7 +13,7 @@ const MESSAGES = 40;
 interface Schedule {
   readonly seed: number;
   /** Share of store calls that go wrong, before or after they are done. */
-  readonly badWeather: number;
+  readonly failureShare: number;
   /** Share of invocations that end early. */
   readonly aborts: number;
   readonly longestCallMillis: number;
@@ -26,14 +26,14 @@ interface Message {
 }
 
 /** Runs one schedule to its end. */
-async function run({ seed, badWeather, aborts, longestCallMillis }: Schedule) {
+async function run({ seed, failureShare, aborts, longestCallMillis }: Schedule) {
   const random = seededRandom(seed);
   const harness = stagingHarness({ seed, maxSegmentBytes: MAX_SEGMENT_BYTES });
   const { clock, stager, store } = harness;
   store.fault = () => {
     const drawn = random();
-    if (drawn < badWeather / 2) return 'error-before';
-    if (drawn < badWeather) return 'error-after';
+    if (drawn < failureShare / 2) return 'error-before';
+    if (drawn < failureShare) return 'error-after';
     return { delayMillis: Math.floor(random() * longestCallMillis) };
   };
   let next = 0;
@@ -75,7 +75,7 @@ async function run({ seed, badWeather, aborts, longestCallMillis }: Schedule) {
 test('every acknowledged envelope is in exactly one stored segment, within the bounds of segments and commits', async () => {
   const schedules = fc.record({
     seed: fc.integer({ min: 0, max: 2 ** 31 }),
-    badWeather: fc.constantFrom(0, 0.2, 0.6),
+    failureShare: fc.constantFrom(0, 0.2, 0.6),
     aborts: fc.constantFrom(0, 0.3, 1),
     longestCallMillis: fc.constantFrom(1, 30, 300),
   });
@@ -109,7 +109,7 @@ test('every acknowledged envelope is in exactly one stored segment, within the b
 });
 
 test('the schedules do go wrong: there are retries, abandoned messages, and segments with several envelopes', async () => {
-  const { messages, attempts, metrics } = await run({ seed: 7, badWeather: 0.6, aborts: 0.5, longestCallMillis: 30 });
+  const { messages, attempts, metrics } = await run({ seed: 7, failureShare: 0.6, aborts: 0.5, longestCallMillis: 30 });
   const outcomes = new Set(messages.map(({ outcome }) => outcome));
   expect(outcomes).toEqual(new Set(['stored', 'told']));
   expect(metrics.snapshot().counters.stagingRetries).toBeGreaterThan(5);

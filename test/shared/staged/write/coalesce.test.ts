@@ -72,7 +72,7 @@ test('envelopes of two marker families are not joined: one predicate asks for on
   expect(fitting([envelopeOf(1, rowEntry('k')), envelopeOf(2, rowEntry('k'), { markerFamily: 'm' })])).toBe(1);
 });
 
-test('what is taken apart comes again in the same order', () => {
+test('writes that are taken apart are sent again in the same order', () => {
   for (let length = 2; length < 40; length += 1) {
     const group = Array.from({ length }, (_, index) => index);
     const parts = partsOf(group);

@@ -180,7 +180,7 @@ test('admin calls meet faults too', async () => {
   expect([await get(), await get()]).toEqual(['UNAVAILABLE', 'OK']);
 });
 
-test('closing ends calls that wait for ever', async () => {
+test('closing ends calls that wait forever', async () => {
   bigtable.faults.add({ method: 'MutateRows', effect: { kind: 'never-answer', isApplied: false } });
   const waiting = code(write());
   await arrived('MutateRows', 1);

@@ -53,7 +53,7 @@ test('a sweep frees what the rule condemns and nothing of other columns', () => 
   expect(row.cells.map(({ family }) => family)).toEqual(['f', 'g']);
 });
 
-test('a column written for ever under a maximum of versions stays small', () => {
+test('a column written forever under a maximum of versions stays small', () => {
   const row: Row = { key: 'r', cells: [] };
   for (let version = 1; version <= 1000; version += 1) {
     putCell(row, { family: 'f', qualifier: 'q', timestampMicros: BigInt(version) * 1000n, value: Buffer.alloc(0) });

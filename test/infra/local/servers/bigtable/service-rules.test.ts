@@ -125,7 +125,7 @@ test('aggregates refuse a read-modify-write', async () => {
   expect(await code(readModifyWrite(client, request))).toBe('INVALID_ARGUMENT');
 });
 
-test('an entry that comes again with its idempotency token adds nothing for 15 minutes', async () => {
+test('an entry that is sent again with its idempotency token adds nothing for 15 minutes', async () => {
   const idempotency = { token: Buffer.from('12345678'), startTime: undefined };
   const add = { ...entry('a', aggregate('addToCell', 'sum', { $case: 'intValue', value: 5n })), idempotency };
   const sum = async (): Promise<bigint | undefined> => {
