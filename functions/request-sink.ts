@@ -36,7 +36,7 @@ export async function startRequestSink(env: Environment, surroundings: Surroundi
       ? undefined
       : createConfirmedTopic({ topic: resultsTopic, shutdownTimeoutMillis: RESULTS_SHUTDOWN_MILLIS }, clock);
   const sink: RequestSink = {
-    pipeline: name,
+    identities: { pipeline: name, subscription: pipeline.source.subscription, framing: pipeline.framing },
     executor,
     policy,
     serializer: await requestSerializerOf(pipeline, baseDirectory),

@@ -1,3 +1,4 @@
+import { isIdentity } from '../model/identity.ts';
 import type { PushedMessage } from '../model/record.ts';
 import { parseTableName, type TableName } from '../model/table-name.ts';
 
@@ -12,6 +13,10 @@ export type LetterPayload = (typeof LETTER_PAYLOADS)[number];
 /** A dead letter that was published back as it is: what its attributes say of the record inside. */
 export interface ReplayedLetter {
   readonly payload: LetterPayload;
+  /** The pipeline that filed it. */
+  readonly pipeline?: string;
+  /** What the effect of its record is known by; never of a whole message. */
+  readonly identity?: string;
   /** Id of the first message that carried the record. */
   readonly messageId?: string;
   /** The record's place in the first message that carried it. */
@@ -29,9 +34,13 @@ export function replayedLetter({ attributes }: PushedMessage): ReplayedLetter | 
   if (payload === undefined) return undefined;
   const messageId = attributes['dlq-original-message-id'];
   const micros = attributes[PUBLISH_TIME];
+  const pipeline = attributes['dlq-pipeline'];
+  const identity = attributes['dlq-identity'];
   const destination = parseTableName(attributes['dlq-destination'] ?? '', undefined);
   return {
     payload,
+    ...(pipeline !== undefined && { pipeline }),
+    ...(payload !== 'message' && identity !== undefined && isIdentity(identity) && { identity }),
     ...(messageId !== undefined && { messageId }),
     recordIndex: wholeNumber(attributes['dlq-record-index']),
     ...(micros !== undefined && /^\d{1,18}$/.test(micros) && { publishTimeMicros: BigInt(micros) }),

@@ -18,13 +18,16 @@ export interface FramedRecord extends InputRecord {
  */
 export function framedRecords(message: PushedMessage, framing: ResolvedFraming): readonly FramedRecord[] {
   const letter = replayedLetter(message);
-  const timed = { ...message, publishTimeMicros: letter?.publishTimeMicros ?? message.publishTimeMicros };
-  if (letter && letter.payload !== 'message') {
-    return [{ message: timed, index: letter.recordIndex, data: message.data, letter }];
-  }
+  if (!letter) return framed(message, framing);
+  const timed = { ...message, publishTimeMicros: letter.publishTimeMicros ?? message.publishTimeMicros };
+  if (letter.payload === 'message') return framed(timed, framing).map((record) => ({ ...record, letter }));
+  return [{ message: timed, index: letter.recordIndex, data: message.data, letter }];
+}
+
+function framed(message: PushedMessage, framing: ResolvedFraming): readonly FramedRecord[] {
   try {
-    return recordsOf(letter ? timed : message, framing);
+    return recordsOf(message, framing);
   } catch (error) {
-    return [{ message: timed, index: 0, data: message.data, broken: toError(error) }];
+    return [{ message, index: 0, data: message.data, broken: toError(error) }];
   }
 }

@@ -4,7 +4,7 @@ import { rowOutcome } from '../model/row-result.ts';
 import { familiesOfRequest, type RowRequestDocument } from '../model/row-request.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { FramedRecord } from '../records/framed-records.ts';
-import { originOf, recordIdentity } from '../records/record-identity.ts';
+import { placeOf, recordIdentity } from '../records/identity.ts';
 import type { Delivery } from './delivery.ts';
 import type { Outcome } from './outcome.ts';
 import type { WrittenForms } from './ports.ts';
@@ -42,7 +42,7 @@ export async function askRecord(asked: Asked, delivery: Delivery): Promise<Faile
 
 /** Markers are looked to before the request: one that is lost would let a replay through. */
 async function execute({ record, table, document }: Asked, { sink, signal, again }: Delivery): Promise<Outcome> {
-  const { protection, executor, pipeline } = sink;
+  const { protection, executor, identities } = sink;
   const { request } = document;
   if (!protection) return executor.execute(table, request, { signal, wait: true, group: again });
   const unfit = await protection.check(table, familiesOfRequest(request), signal);
@@ -50,7 +50,7 @@ async function execute({ record, table, document }: Asked, { sink, signal, again
     again.add(unfit);
     return { kind: 'fatal', reason: unfit.reason, message: unfit.message };
   }
-  const marker = { family: protection.markerFamily, identity: recordIdentity(record, pipeline) };
+  const marker = { family: protection.markerFamily, identity: recordIdentity(record, identities) };
   return executor.execute(table, request, { signal, wait: true, group: again, marker });
 }
 
@@ -72,11 +72,12 @@ async function answered(outcome: Answered, asked: Asked, { sink, signal, again }
     return;
   }
   const { replayed, mayBeReplayed } = outcome;
+  const place = placeOf(record, sink.identities.pipeline);
   try {
     await sink.results?.publish(
-      record,
+      place,
       {
-        correlationId: document.correlationId ?? originOf(record).messageId,
+        correlationId: document.correlationId ?? place.messageId,
         table,
         rowKey: document.request.request.rowKey,
         outcome: rowOutcome(document.request, outcome.answer),

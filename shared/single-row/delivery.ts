@@ -4,6 +4,7 @@ import type { Metrics } from '../base/metrics.ts';
 import type { FailurePolicy } from '../letters/policy.ts';
 import type { RowRequestDocument } from '../model/row-request.ts';
 import type { TableName } from '../model/table-name.ts';
+import type { IdentityRules } from '../records/identity.ts';
 import type { Reading } from '../records/prepare.ts';
 import type { RequestGroup, RowExecutor, WrittenForms } from './ports.ts';
 import type { ResultPublisher } from './results.ts';
@@ -11,8 +12,8 @@ import type { RowTurns } from './row-turns.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */
 export interface RequestSink extends Reading<RowRequestDocument> {
-  /** Its name, which is part of what a marker identifies. */
-  readonly pipeline: string;
+  /** By what its records, and so their markers, are told apart. */
+  readonly identities: IdentityRules;
   readonly executor: RowExecutor;
   readonly policy: FailurePolicy;
   readonly emptyBranchPolicy: 'ignore' | 'fail';

@@ -2,14 +2,13 @@ import { RedeliverError, toError } from '../base/errors.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import type { RowResult } from '../model/row-result.ts';
-import type { FramedRecord } from '../records/framed-records.ts';
-import { originOf } from '../records/record-identity.ts';
+import type { RecordPlace } from '../records/identity.ts';
 import type { ResultsTopic, WrittenForms } from './ports.ts';
 
 /** Publishes the result of each answered record. */
 export interface ResultPublisher {
   /** Resolves once the publish is confirmed; rejects with a {@link RedeliverError} when it is not. */
-  publish(record: FramedRecord, result: RowResult, signal: AbortSignal): Promise<void>;
+  publish(place: RecordPlace, result: RowResult, signal: AbortSignal): Promise<void>;
 }
 
 /** Results of this instance published and not yet confirmed; more wait their turn. */
@@ -22,9 +21,8 @@ export function createResultPublisher(
 ): ResultPublisher {
   const outstanding = new Semaphore(MAX_OUTSTANDING_RESULTS);
   return {
-    async publish(record, result, signal) {
+    async publish({ messageId, recordIndex }, result, signal) {
       const { writeResult } = await forms();
-      const { messageId, recordIndex } = originOf(record);
       try {
         const release = await outstanding.acquire(signal);
         try {

@@ -20,6 +20,8 @@ import { pushedMessage } from '../../support/pushed-message.ts';
 import { addToQ, conditional, hasQ, increment } from '../../support/row-requests.ts';
 
 const T = tableName('p', 'i', 't');
+/** As configured. */
+const SUBSCRIPTION = 'projects/p/subscriptions/configured';
 
 /** Lines are words: `skip`, `throw`, `set` or the key of a row whose counter is incremented; `key=word` gives both. */
 const serializer: Serializer<RowRequestDocument> = {
@@ -83,7 +85,7 @@ function setUp({ handle = () => Promise.resolve(), publish, sink: given, maxInFl
     { forms: () => Promise.resolve(forms), metrics },
   );
   const sink: RequestSink = {
-    pipeline: 'counters',
+    identities: { pipeline: 'counters', subscription: SUBSCRIPTION, framing: 'ndjson' },
     serializer,
     destination: { table: T },
     framing: 'ndjson',
@@ -237,6 +239,7 @@ describe('a refused request', () => {
     service.reply = () => counterReply(1n);
     const attributes = {
       'dlq-connector': 'bigtable',
+      'dlq-pipeline': 'counters',
       'dlq-payload': 'request',
       'dlq-original-message-id': 'first',
       'dlq-record-index': '4',
@@ -323,7 +326,7 @@ describe('with replay protection', () => {
     await push(['count', 'skip', 'count']);
     await push(['count', 'skip', 'count']);
     const identity = (recordIndex: number): string =>
-      identityOf({ pipeline: 'counters', subscription: 'projects/p/subscriptions/s', messageId: 'm', recordIndex });
+      identityOf({ pipeline: 'counters', subscription: SUBSCRIPTION, messageId: 'm', recordIndex });
     expect(service.calls.map(({ request }) => [0, 2].filter((at) => request.includes(identity(at))))).toEqual([
       [0],
       [2],
@@ -337,12 +340,13 @@ describe('with replay protection', () => {
     service.reply = () => conditionalReply(false);
     const attributes = {
       'dlq-connector': 'bigtable',
+      'dlq-pipeline': 'counters',
       'dlq-payload': 'record',
       'dlq-original-message-id': 'first',
       'dlq-record-index': '4',
     };
     await push(['count'], { messageId: 'later', attributes });
-    const origin = { pipeline: 'counters', subscription: 'projects/p/subscriptions/s' };
+    const origin = { pipeline: 'counters', subscription: SUBSCRIPTION };
     const identity = identityOf({ ...origin, messageId: 'first', recordIndex: 4 });
     expect(service.calls[0]?.request.includes(identity)).toBe(true);
   });
