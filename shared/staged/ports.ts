@@ -1,16 +1,8 @@
+import type { CommitResult, Version, Versioned } from '../model/versioned.ts';
 import type { CommitWork, CoordinatorCommit } from './checkpoint/coordinator-commit.ts';
-import type {
-  Backlog,
-  CheckpointState,
-  PipelineState,
-  SegmentHead,
-  SegmentLease,
-  Version,
-  Versioned,
-} from './checkpoint/state.ts';
+import type { Backlog, CheckpointState, PipelineState, SegmentHead, SegmentLease } from './checkpoint/state.ts';
 
 export type { CommitWork, CoordinatorCommit } from './checkpoint/coordinator-commit.ts';
-export type { Version, Versioned } from './checkpoint/state.ts';
 
 /**
  * What the staged sink asks of its durable store: three views of one pipeline's documents, one for each function.
@@ -43,9 +35,6 @@ export interface StagingStore {
 /** The largest payload of one document, and the most new segments in one commit (Firestore: 1 MiB, 4 MiB on its emulator). */
 export const MAX_SEGMENT_BYTES = 850 * 1024;
 export const MAX_SEGMENTS_PER_COMMIT = 4;
-
-/** `conflict`: a document was no longer what was read, and nothing at all was changed. */
-export type CommitResult = 'committed' | 'conflict';
 
 /** The coordinator's view. */
 export interface CoordinatorStore {

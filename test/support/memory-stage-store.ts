@@ -7,13 +7,8 @@ import {
   type StagingStore,
   type StatusStore,
 } from '../../shared/staged/ports.ts';
-import type {
-  CheckpointState,
-  PipelineState,
-  SegmentHead,
-  Version,
-  Versioned,
-} from '../../shared/staged/checkpoint/state.ts';
+import type { CheckpointState, PipelineState, SegmentHead } from '../../shared/staged/checkpoint/state.ts';
+import type { Version, Versioned } from '../../shared/model/versioned.ts';
 import { StoreError } from '../../shared/model/store-error.ts';
 
 /** One call of a port, counted over all of them from 1. */

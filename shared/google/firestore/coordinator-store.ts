@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Query, QueryDocumentSnapshot, WriteBatch } from '@google-cloud/firestore';
 import type { CoordinatorCommit } from '../../staged/checkpoint/coordinator-commit.ts';
 import type { CoordinatorStore } from '../../staged/ports.ts';
-import type { SegmentHead, Versioned } from '../../staged/checkpoint/state.ts';
+import type { SegmentHead } from '../../staged/checkpoint/state.ts';
+import type { Versioned } from '../../model/versioned.ts';
 import {
   checkpointFields,
   HEAD_FIELDS,

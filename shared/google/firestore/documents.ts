@@ -1,11 +1,6 @@
 import type { DocumentSnapshot, Timestamp as VendorTimestamp } from '@google-cloud/firestore';
-import type {
-  CheckpointState,
-  PipelineState,
-  SegmentHead,
-  SegmentLease,
-  Version,
-} from '../../staged/checkpoint/state.ts';
+import type { CheckpointState, PipelineState, SegmentHead, SegmentLease } from '../../staged/checkpoint/state.ts';
+import type { Version } from '../../model/versioned.ts';
 import { StoreError } from '../../model/store-error.ts';
 import type { FirestoreClient } from './client.ts';
 

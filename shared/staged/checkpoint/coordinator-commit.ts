@@ -1,4 +1,5 @@
-import type { CheckpointState, PipelineState, SegmentLease, Version } from './state.ts';
+import type { CheckpointState, PipelineState, SegmentLease } from './state.ts';
+import type { Version } from '../../model/versioned.ts';
 
 /** What a tick of the coordinator makes of what it read: a commit, and messages. Plain values. */
 

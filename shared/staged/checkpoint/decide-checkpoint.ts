@@ -2,7 +2,8 @@ import type { Lease } from '../../model/lease.ts';
 import { BYTES_PER_ENTRY } from '../stage/backlog-view.ts';
 import type { CommitWork, CoordinatorCommit } from './coordinator-commit.ts';
 import { dispatchLease, packWork, ranOut } from './dispatch.ts';
-import type { Backlog, CheckpointState, PipelineState, SegmentHead, Versioned } from './state.ts';
+import type { Backlog, CheckpointState, PipelineState, SegmentHead } from './state.ts';
+import type { Versioned } from '../../model/versioned.ts';
 
 /** The decision of a tick: state and `now` in, one commit and its messages out. Pure. */
 

@@ -1,6 +1,7 @@
 import { CLOCK_SKEW_MILLIS, hasRunOut } from '../../model/lease.ts';
 import type { CommitWork } from './coordinator-commit.ts';
-import type { CheckpointState, SegmentHead, SegmentLease, Versioned } from './state.ts';
+import type { CheckpointState, SegmentHead, SegmentLease } from './state.ts';
+import type { Versioned } from '../../model/versioned.ts';
 
 /**
  * How the work of completed checkpoints reaches a committer: a message, and for its time a lease of nobody's. Where the

@@ -75,11 +75,3 @@ export interface CheckpointState {
   readonly lastFinishedAt?: number;
   readonly committedAt?: number;
 }
-
-/** What a document was when it was read. Opaque; a commit that names it happens only if the document is still that. */
-export type Version = string;
-
-export interface Versioned<Value> {
-  readonly value: Value;
-  readonly version: Version;
-}

@@ -2,7 +2,8 @@ import { abortReason, type Clock } from '../../base/clock.ts';
 import { describeError, type Logger } from '../../base/logging.ts';
 import { hasRunOut } from '../../model/lease.ts';
 import type { CommittingStore, StoredSegment } from '../ports.ts';
-import type { SegmentHead, SegmentLease, Version } from '../checkpoint/state.ts';
+import type { SegmentHead, SegmentLease } from '../checkpoint/state.ts';
+import type { Version } from '../../model/versioned.ts';
 
 /** How long a claim lasts without being renewed: what a killed committer holds is anybody's after it. */
 export const SEGMENT_LEASE_MILLIS = 30_000;
