@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ConfigError, RedeliverError } from '../shared/base/errors.ts';
 import type { PushedMessage } from '../shared/model/record.ts';
 import { type Committer, commitSegments } from '../shared/staged/commit/commit-segments.ts';
-import type { CommitWork } from '../shared/staged/ports.ts';
+import type { CommitWork } from '../shared/staged/checkpoint/work-message.ts';
 import { decodeWork } from '../shared/staged/checkpoint/work-message.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { startInstance } from './parts/instance.ts';

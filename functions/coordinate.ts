@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { createLogger } from '../shared/base/logging.ts';
 import { createLogExporter, createMetrics } from '../shared/base/metrics.ts';
+import type { Runtime } from '../shared/base/runtime.ts';
 import { installDrain } from '../shared/base/shutdown.ts';
-import type { CoordinatedPipeline } from '../shared/coordinator/ports.ts';
-import { type PipelineRun, runTicks, type TickLoopDependencies } from '../shared/coordinator/tick-loop.ts';
-import { createWorkTopic } from '../shared/google/pubsub/work-topic.ts';
-import { createTicks } from '../shared/staged/checkpoint/tick.ts';
+import type { Ticks } from '../shared/coordinator/tick.ts';
+import { type PipelineRun, runTicks } from '../shared/coordinator/tick-loop.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
-import { loadStagedPipelines, type StagedPipeline } from './parts/staged-pipelines.ts';
 import { StageDatabases } from './parts/stage-databases.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
+import { loadTickedPipelines, type TickedPipeline } from './parts/ticked-pipelines.ts';
 
 /**
- * Cloud Scheduler, every minute → 55 s of ticks for every staged pipeline of the configuration: checkpoints are
+ * Cloud Scheduler, every minute → 55 s of ticks for every pipeline of the configuration that needs them: checkpoints are
  * completed, their work is sent out, lost work is sent again. 200 says in JSON what was done, or that another
- * invocation is at it.
+ * invocation is at it; at once where no pipeline needs ticks.
  */
 export const coordinate = entryPoint(() => startCoordinate(process.env));
 
@@ -24,17 +23,17 @@ const DRAIN_LIMIT_MILLIS = 9000;
 /** One pipeline in this instance, over all invocations. */
 interface Coordinated {
   /** Its ticks in one invocation. */
-  readonly ticks: (owner: string) => CoordinatedPipeline;
-  readonly dependencies: TickLoopDependencies;
+  readonly ticks: (owner: string) => Ticks;
+  readonly runtime: Runtime;
   readonly flush: () => void;
   readonly close: () => Promise<void>;
 }
 
-/** Builds one instance of the coordinator: every staged pipeline, or the one that CONNECTOR_PIPELINE names. */
+/** Builds one instance of the coordinator: every pipeline that needs ticks, or the one that CONNECTOR_PIPELINE names. */
 export async function startCoordinate(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
-  const pipelines = await loadStagedPipelines(env);
+  const pipelines = await loadTickedPipelines(env);
   const databases = new StageDatabases();
-  const coordinated = pipelines.map((pipeline) => coordinatedOf(pipeline, databases, surroundings));
+  const coordinated = await Promise.all(pipelines.map((pipeline) => coordinatedOf(pipeline, databases, surroundings)));
   const stopping = new AbortController();
   const drain = installDrain(surroundings.signals, {
     clock: surroundings.clock,
@@ -53,35 +52,36 @@ export async function startCoordinate(env: Environment, surroundings: Surroundin
       const owner = randomUUID();
       // Each on its own: what fails or is held in one pipeline is nothing to another.
       const runs = await Promise.all(
-        coordinated.map(({ ticks, dependencies }) => runTicks(ticks(owner), dependencies, stopping.signal)),
+        coordinated.map(({ ticks, runtime }) => runTicks(ticks(owner), runtime, stopping.signal)),
       );
       return { status: 200, text: summaryOf(runs) };
     });
 }
 
-const summaryOf = (runs: readonly PipelineRun[]): string => JSON.stringify({ pipelines: runs });
+const summaryOf = (runs: readonly PipelineRun[]): string =>
+  JSON.stringify({ pipelines: runs, ...(runs.length === 0 && { message: 'no pipeline needs ticks' }) });
 
-function coordinatedOf(
-  { name, staging, warnings, metricsFlushIntervalMillis }: StagedPipeline,
+async function coordinatedOf(
+  { name, options, open, warnings, metricsFlushIntervalMillis }: TickedPipeline,
   databases: StageDatabases,
-  { clock, writeLine }: Surroundings,
-): Coordinated {
+  { clock, random, writeLine }: Surroundings,
+): Promise<Coordinated> {
   const logger = createLogger({ pipeline: name, function: 'coordinate' }, writeLine);
   const metrics = createMetrics();
   const exporter = createLogExporter(metrics, logger, clock, metricsFlushIntervalMillis);
   for (const warning of warnings) logger.log('WARNING', warning);
-  logger.log('INFO', 'coordinator started', { options: staging });
-  const store = databases.stores(staging.firestore, name).coordinator;
-  const topic = createWorkTopic(staging.commitTopic);
+  logger.log('INFO', 'coordinator started', { options });
+  const runtime = { clock, random, metrics, logger };
+  const { ticks, close } = await open({ name, runtime, databases });
   return {
-    dependencies: { clock, logger, metrics },
+    runtime,
     ticks: (owner) => {
-      const pipeline = createTicks(name, staging, { store, topic, clock, metrics, logger, owner });
+      const own = ticks(owner);
       return {
-        ...pipeline,
+        ...own,
         async tick(signal) {
           try {
-            return await pipeline.tick(signal);
+            return await own.tick(signal);
           } finally {
             exporter.flushIfDue();
           }
@@ -91,6 +91,6 @@ function coordinatedOf(
     flush: () => {
       exporter.flush();
     },
-    close: () => topic.close(),
+    close,
   };
 }

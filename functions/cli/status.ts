@@ -82,7 +82,7 @@ export async function status(context: CliContext, options: StatusOptions): Promi
 async function choosePipelines(
   context: CliContext,
   { config: file, pipeline }: StatusOptions,
-): Promise<Omit<StagedPipeline, 'warnings'>[]> {
+): Promise<readonly StagedPipeline[]> {
   const { config, source, warnings } = await readConfiguration(context, file);
   noteWarnings(context, warnings);
   const staged = stagedPipelinesOf(config.pipelines);

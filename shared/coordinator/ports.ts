@@ -1,19 +1,29 @@
-/** What the coordinator asks of a kind of pipeline that needs ticks. */
-export interface CoordinatedPipeline {
-  readonly name: string;
-  /** How far its ticks are apart. */
-  readonly slotMillis: number;
+import type { Lease } from '../model/lease.ts';
+import type { CommitResult, Version, Versioned } from '../model/versioned.ts';
+
+/** The document of a pipeline: the state of its kind, and the coordinator's lease. */
+export type Led<State> = State & {
+  /** Its epoch grows with every change of owner: every commit of an owner is fenced by it. */
+  readonly lease: Lease;
+};
+
+/** One atomic commit of a coordinator. */
+export interface FencedCommit<State, Changes> {
   /**
-   * Takes or renews the lease, decides, and does what was decided. Rejects where a part of it failed; whatever it
-   * left, the next tick repairs, of this invocation or of another.
+   * Fences everything else: the pipeline's document as it was read (undefined: it must not exist) and what it becomes.
+   * No two commits make it the same value: a store whose answer was lost knows its own commit by it.
    */
-  tick(signal: AbortSignal): Promise<TickOutcome>;
-  /** Gives the lease back, where it is this invocation's. */
-  release(signal: AbortSignal): Promise<void>;
+  readonly pipeline: { readonly version: Version | undefined; readonly value: Led<State> };
+  /** What happens with it, or not at all. Absent where the lease alone is given back. */
+  readonly changes?: Changes;
 }
 
-export type TickOutcome =
-  /** What was done, by name, for the summary of the invocation. */
-  | { readonly kind: 'ticked'; readonly counts: Readonly<Record<string, number>> }
-  /** Another coordinator's turn; nothing was changed. */
-  | { readonly kind: 'held'; readonly by: string; readonly expiresAt: number };
+/**
+ * Where the state of a pipeline is kept. Each method tells what happened or rejects with a `StoreError`, after which a
+ * commit may or may not have happened; every wait ends with `signal`.
+ */
+export interface LedStore<State, Changes> {
+  /** Undefined before the first coordinator. */
+  readPipeline(signal: AbortSignal): Promise<Versioned<Led<State>> | undefined>;
+  commit(commit: FencedCommit<State, Changes>, signal: AbortSignal): Promise<CommitResult>;
+}

@@ -1,9 +1,9 @@
 import { type Clock, sleep } from '../base/clock.ts';
 import { DeadlineError } from '../base/errors.ts';
-import { describeError, type Logger } from '../base/logging.ts';
-import type { Metrics } from '../base/metrics.ts';
-import type { CoordinatedPipeline, TickOutcome } from './ports.ts';
-import { nextSlot } from './slots.ts';
+import { describeError } from '../base/logging.ts';
+import type { Runtime } from '../base/runtime.ts';
+import type { Counts } from './decider.ts';
+import type { TickOutcome, Ticks } from './tick.ts';
 
 /** The scheduler comes every minute: the loop ends in time for the next invocation to find the lease free. */
 export const RUN_MILLIS = 55_000;
@@ -24,13 +24,7 @@ export interface PipelineRun {
   readonly ticks: number;
   readonly failures: number;
   /** What the ticks did, summed by name. */
-  readonly counts: Readonly<Record<string, number>>;
-}
-
-export interface TickLoopDependencies {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly counts: Counts;
 }
 
 /**
@@ -40,8 +34,8 @@ export interface TickLoopDependencies {
  * @param stop ends the loop between ticks: a tick that runs is let finish, so that its work is not left half sent.
  */
 export async function runTicks(
-  pipeline: CoordinatedPipeline,
-  { clock, logger, metrics }: TickLoopDependencies,
+  pipeline: Ticks,
+  { clock, logger, metrics }: Pick<Runtime, 'clock' | 'logger' | 'metrics'>,
   stop: AbortSignal,
 ): Promise<PipelineRun> {
   const endAt = clock.now() + RUN_MILLIS;
@@ -103,3 +97,6 @@ async function within<Result>(
     cancel();
   }
 }
+
+/** The first slot boundary after `now`. Slots begin at multiples of their length since the epoch, in every invocation. Pure. */
+export const nextSlot = (now: number, slotMillis: number): number => (Math.floor(now / slotMillis) + 1) * slotMillis;

@@ -1,8 +1,15 @@
 import type { CommitResult, Version, Versioned } from '../model/versioned.ts';
-import type { CommitWork, CoordinatorCommit } from './checkpoint/coordinator-commit.ts';
-import type { Backlog, CheckpointState, PipelineState, SegmentHead, SegmentLease } from './checkpoint/state.ts';
-
-export type { CommitWork, CoordinatorCommit } from './checkpoint/coordinator-commit.ts';
+import type { LedStore } from '../coordinator/ports.ts';
+import type {
+  Backlog,
+  CheckpointChanges,
+  CheckpointState,
+  PipelineState,
+  Progress,
+  SegmentHead,
+  SegmentLease,
+} from './checkpoint/state.ts';
+import type { CommitWork } from './checkpoint/work-message.ts';
 
 /**
  * What the staged sink asks of its durable store: three views of one pipeline's documents, one for each function.
@@ -37,8 +44,7 @@ export const MAX_SEGMENT_BYTES = 850 * 1024;
 export const MAX_SEGMENTS_PER_COMMIT = 4;
 
 /** The coordinator's view. */
-export interface CoordinatorStore {
-  readPipeline(signal: AbortSignal): Promise<Versioned<PipelineState> | undefined>;
+export interface CoordinatorStore extends LedStore<Progress, CheckpointChanges> {
   /** Staged segments, without payloads, in no order. */
   readStaged(limit: number, signal: AbortSignal): Promise<readonly Versioned<SegmentHead>[]>;
   /** How many segments are staged: cheaper than reading them. */
@@ -47,7 +53,6 @@ export interface CoordinatorStore {
   readOpenCheckpoints(limit: number, signal: AbortSignal): Promise<readonly Versioned<CheckpointState>[]>;
   /** What is left of a checkpoint, without payloads, in no order. */
   readOwned(checkpoint: number, limit: number, signal: AbortSignal): Promise<readonly Versioned<SegmentHead>[]>;
-  commit(commit: CoordinatorCommit, signal: AbortSignal): Promise<CommitResult>;
 }
 
 /** A segment with its payload, for the committer. */

@@ -71,11 +71,13 @@ async function complete({ coordinator }: StageStores, number = 1): Promise<reado
   const result = await coordinator.commit(
     {
       pipeline: { version: before?.version, value: pipelineAt({ lastCheckpoint: number, countedAt: NOW + number }) },
-      checkpoint: checkpointOf(
-        number,
-        staged.map(({ value }) => value),
-      ),
-      own: staged.map(({ value: { id }, version }) => ({ id, version, checkpoint: number, lease: LEASE })),
+      changes: {
+        checkpoint: checkpointOf(
+          number,
+          staged.map(({ value }) => value),
+        ),
+        own: staged.map(({ value: { id }, version }) => ({ id, version, checkpoint: number, lease: LEASE })),
+      },
     },
     signal,
   );
@@ -238,8 +240,7 @@ export function stageStoreContract(title: string, open: () => Promise<StageStore
         const result = await stores.coordinator.commit(
           {
             pipeline: { version: before?.version, value: pipelineAt({ lastCheckpoint: 2, countedAt: NOW + 9 }) },
-            checkpoint: checkpointOf(2, []),
-            own,
+            changes: { checkpoint: checkpointOf(2, []), own },
           },
           signal,
         );
@@ -254,7 +255,7 @@ export function stageStoreContract(title: string, open: () => Promise<StageStore
         const before = await stores.coordinator.readPipeline(signal);
         const again = {
           pipeline: { version: before?.version, value: pipelineAt({ countedAt: NOW + 9 }) },
-          checkpoint: checkpointOf(1, []),
+          changes: { checkpoint: checkpointOf(1, []) },
         };
         expect(await stores.coordinator.commit(again, signal)).toBe('conflict');
       });
@@ -266,7 +267,7 @@ export function stageStoreContract(title: string, open: () => Promise<StageStore
         const lease = { holder: '', expiresAt: NOW + 90_000, attempts: 1 };
         const again = { id: 'a', version: owned!.version, lease };
         const value = pipelineAt({ countedAt: NOW + 5 });
-        const commit = { pipeline: { version: before?.version, value }, redispatch: [again] };
+        const commit = { pipeline: { version: before?.version, value }, changes: { redispatch: [again] } };
         expect(await stores.coordinator.commit(commit, signal)).toBe('committed');
         const [after] = await stores.coordinator.readOwned(1, ALL, signal);
         expect(after?.value).toEqual({ ...owned?.value, lease });
@@ -274,7 +275,7 @@ export function stageStoreContract(title: string, open: () => Promise<StageStore
         const next = await stores.coordinator.readPipeline(signal);
         const stale = {
           pipeline: { version: next?.version, value: pipelineAt({ countedAt: NOW + 6 }) },
-          redispatch: [again],
+          changes: { redispatch: [again] },
         };
         expect(await stores.coordinator.commit(stale, signal)).toBe('conflict');
       });
@@ -289,7 +290,7 @@ export function stageStoreContract(title: string, open: () => Promise<StageStore
           const before = await stores.coordinator.readPipeline(signal);
           const pipeline = { version: before?.version, value: pipelineAt({ countedAt }) };
           const markCommitted = [{ number: 1, version, committedAt: NOW + 4000 }];
-          return stores.coordinator.commit({ pipeline, markCommitted }, signal);
+          return stores.coordinator.commit({ pipeline, changes: { markCommitted } }, signal);
         };
         expect(await mark(stale!.version, NOW + 5)).toBe('conflict');
         expect(await mark(open!.version, NOW + 6)).toBe('committed');

@@ -181,22 +181,22 @@ test('what fails in one pipeline is nothing to another', async () => {
   expect(instance.lines.join('\n')).toContain('roles/datastore.user');
 }, 60_000);
 
+const ON_RECEIPT = { commit: 'on-receipt', checkpointInterval: undefined, firestoreDatabase: undefined };
+
+test('a configuration in which no pipeline needs ticks is answered at once, and the answer says so', async () => {
+  const instance = await start({ sink: stagedSink(ON_RECEIPT) });
+  expect(await instance.invoke()).toEqual({ status: 200, pipelines: [], message: 'no pipeline needs ticks' });
+  expect(await instance.end()).toBe(0);
+});
+
 test.each([
-  [
-    'no pipeline that stages',
-    { sink: stagedSink({ commit: 'on-receipt', checkpointInterval: undefined, firestoreDatabase: undefined }) },
-    {},
-    'must hold a pipeline of kind staged-sink',
-  ],
-  [
-    'another one named',
-    { sink: stagedSink() },
-    { CONNECTOR_PIPELINE: 'other' },
-    'CONNECTOR_PIPELINE: must name a pipeline of kind staged-sink with the commit on-checkpoint (there is: sink)',
-  ],
-])('a configuration with %s is refused at start', async (_case, pipelines, env, message) => {
+  ['another one', { sink: stagedSink() }, 'other', '(there is: sink)'],
+  ['one that needs no ticks', { sink: stagedSink(ON_RECEIPT) }, 'sink', '(there is: none)'],
+])('a coordinator of %s is refused at start', async (_case, pipelines, name, known) => {
   const surroundings = { clock: systemClock, random: systemRandom, signals: new Signals(), writeLine: () => undefined };
-  const starting = startCoordinate({ ...configOf(pipelines), ...env }, surroundings);
+  const starting = startCoordinate({ ...configOf(pipelines), CONNECTOR_PIPELINE: name }, surroundings);
   await expect(starting).rejects.toThrow(ConfigError);
-  await expect(starting).rejects.toThrow(message);
+  await expect(starting).rejects.toThrow(
+    `CONNECTOR_PIPELINE: must name a pipeline of kind staged-sink with the commit on-checkpoint ${known}`,
+  );
 });

@@ -84,25 +84,27 @@ export function committing(
               countedAt: stagedAt,
             },
           },
-          checkpoint: {
-            number,
-            state: 'completed',
-            segments: all.length,
-            envelopes,
-            bytes,
-            remainingSegments: all.length,
-            remainingEnvelopes: envelopes,
-            remainingBytes: bytes,
-            oldestStagedAt: stagedAt,
-            completedAt: stagedAt,
+          changes: {
+            checkpoint: {
+              number,
+              state: 'completed',
+              segments: all.length,
+              envelopes,
+              bytes,
+              remainingSegments: all.length,
+              remainingEnvelopes: envelopes,
+              remainingBytes: bytes,
+              oldestStagedAt: stagedAt,
+              completedAt: stagedAt,
+            },
+            own: staged.map(({ value: { id }, version }) => ({
+              id,
+              version,
+              checkpoint: number,
+              // On its way to a committer, as the coordinator leaves it.
+              lease: { holder: '', expiresAt: stagedAt + 30_000, attempts: 0 },
+            })),
           },
-          own: staged.map(({ value: { id }, version }) => ({
-            id,
-            version,
-            checkpoint: number,
-            // On its way to a committer, as the coordinator leaves it.
-            lease: { holder: '', expiresAt: stagedAt + 30_000, attempts: 0 },
-          })),
         },
         forEver,
       );

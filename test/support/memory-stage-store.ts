@@ -8,7 +8,7 @@ import {
   type StatusStore,
 } from '../../shared/staged/ports.ts';
 import type { CheckpointState, PipelineState, SegmentHead } from '../../shared/staged/checkpoint/state.ts';
-import type { Version, Versioned } from '../../shared/model/versioned.ts';
+import type { Versioned } from '../../shared/model/versioned.ts';
 import { StoreError } from '../../shared/model/store-error.ts';
 
 /** One call of a port, counted over all of them from 1. */
@@ -19,11 +19,6 @@ export interface StoreCall {
 
 /** What happens to a call instead of what should: nothing is done, or all is done and the answer is lost, or it takes time. */
 export type StoreFault = 'conflict' | 'error-before' | 'error-after' | { readonly delayMillis: number };
-
-interface Stored<Value> {
-  readonly value: Value;
-  readonly version: Version;
-}
 
 /**
  * The documents of one staged pipeline in memory, behind all ports at once. It models what was measured of Firestore:
@@ -42,10 +37,10 @@ export class MemoryStageStore {
   readonly status: StatusStore;
 
   readonly #clock: Clock;
-  #pipeline: Stored<PipelineState> | undefined;
-  readonly #segments = new Map<string, Stored<SegmentHead>>();
+  #pipeline: Versioned<PipelineState> | undefined;
+  readonly #segments = new Map<string, Versioned<SegmentHead>>();
   readonly #payloads = new Map<string, Buffer>();
-  readonly #checkpoints = new Map<number, Stored<CheckpointState>>();
+  readonly #checkpoints = new Map<number, Versioned<CheckpointState>>();
   #lastVersion = 0;
 
   /** @param clock for delays. */
@@ -113,8 +108,9 @@ export class MemoryStageStore {
         this.#call('readOwned', signal, () =>
           this.#query((head) => head.state === 'owned' && head.checkpoint === checkpoint, limit),
         ),
-      commit: ({ pipeline, checkpoint, own = [], redispatch = [], markCommitted = [] }, signal) =>
+      commit: ({ pipeline, changes = {} }, signal) =>
         this.#commit('commit', signal, () => {
+          const { checkpoint, own = [], redispatch = [], markCommitted = [] } = changes;
           const isCurrent =
             this.#pipeline?.version === pipeline.version &&
             (checkpoint === undefined || !this.#checkpoints.has(checkpoint.number)) &&
@@ -246,7 +242,7 @@ export class MemoryStageStore {
     this.#segments.set(head.id, this.#stored(head));
   }
 
-  #stored<Value>(value: Value, writes = 1): Stored<Value> {
+  #stored<Value>(value: Value, writes = 1): Versioned<Value> {
     this.billed.writes += writes;
     this.#lastVersion += 1;
     return { value: structuredClone(value), version: String(this.#lastVersion) };

@@ -9,9 +9,9 @@ import { systemRandom } from '../../shared/base/ids.ts';
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics } from '../../shared/base/metrics.ts';
 import { createStageDatabase, type StageDatabase } from '../../shared/google/firestore/stage-database.ts';
-import type { CommitWork } from '../../shared/staged/ports.ts';
-import { createTicks } from '../../shared/staged/checkpoint/tick.ts';
-import { encodeWork } from '../../shared/staged/checkpoint/work-message.ts';
+import { createTicks } from '../../shared/coordinator/tick.ts';
+import { checkpointDecider } from '../../shared/staged/checkpoint/checkpoint-decider.ts';
+import { type CommitWork, encodeWork } from '../../shared/staged/checkpoint/work-message.ts';
 import {
   aggregateFamily,
   connect,
@@ -133,19 +133,17 @@ const basePipeline = (address: string): object => ({
 
 async function oneTick(database: StageDatabase): Promise<readonly CommitWork[]> {
   const sent: CommitWork[] = [];
-  const ticks = createTicks(PIPELINE, STAGING, {
-    store: database.stores(PIPELINE).coordinator,
+  const store = database.stores(PIPELINE).coordinator;
+  const decider = checkpointDecider(PIPELINE, STAGING, {
+    store,
     topic: {
       publish(work) {
         sent.push(...work);
         return Promise.resolve();
       },
     },
-    clock: systemClock,
-    metrics: createMetrics(),
-    logger: createLogger({}, () => undefined),
-    owner: 'coordinator',
+    runtime: { clock: systemClock, metrics: createMetrics(), logger: createLogger({}, () => undefined) },
   });
-  await ticks.tick(AbortSignal.timeout(10_000));
+  await createTicks(decider, { store, clock: systemClock, owner: 'coordinator' }).tick(AbortSignal.timeout(10_000));
   return sent;
 }

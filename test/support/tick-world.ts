@@ -1,12 +1,12 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
-import type { CoordinatedPipeline } from '../../shared/coordinator/ports.ts';
-import type { CommitWork } from '../../shared/staged/checkpoint/coordinator-commit.ts';
+import { createTicks, type Ticks } from '../../shared/coordinator/tick.ts';
+import { checkpointDecider } from '../../shared/staged/checkpoint/checkpoint-decider.ts';
 import type { CheckpointOptions } from '../../shared/staged/checkpoint/decide-checkpoint.ts';
 import type { WorkTopic } from '../../shared/staged/ports.ts';
 import type { SegmentHead } from '../../shared/staged/checkpoint/state.ts';
-import { createTicks } from '../../shared/staged/checkpoint/tick.ts';
+import type { CommitWork } from '../../shared/staged/checkpoint/work-message.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
 
@@ -50,7 +50,7 @@ export class TickWorld {
   #coordinators = 0;
 
   /** A new invocation, with a clock of its own that may differ. */
-  coordinator(options: Partial<CheckpointOptions> = {}, skewMillis = 0): CoordinatedPipeline {
+  coordinator(options: Partial<CheckpointOptions> = {}, skewMillis = 0): Ticks {
     this.#coordinators += 1;
     const clock: Clock = {
       now: () => this.clock.now() + skewMillis,
@@ -59,18 +59,11 @@ export class TickWorld {
         this.clock.soon(callback);
       },
     };
-    return createTicks(
-      'orders',
-      { ...OPTIONS, ...options },
-      {
-        store: this.store.coordinator,
-        topic: this.topic,
-        clock,
-        metrics: this.metrics,
-        logger: createLogger({}, () => undefined),
-        owner: `coordinator-${this.#coordinators}`,
-      },
-    );
+    const { topic, metrics } = this;
+    const store = this.store.coordinator;
+    const runtime = { clock, metrics, logger: createLogger({}, () => undefined) };
+    const decider = checkpointDecider('orders', { ...OPTIONS, ...options }, { store, topic, runtime });
+    return createTicks(decider, { store, clock, owner: `coordinator-${this.#coordinators}` });
   }
 
   /** Stages so many segments; the store is well meanwhile. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Query, QueryDocumentSnapshot, WriteBatch } from '@google-cloud/firestore';
-import type { CoordinatorCommit } from '../../staged/checkpoint/coordinator-commit.ts';
+import type { FencedCommit } from '../../coordinator/ports.ts';
 import type { CoordinatorStore } from '../../staged/ports.ts';
-import type { SegmentHead } from '../../staged/checkpoint/state.ts';
+import type { CheckpointChanges, Progress, SegmentHead } from '../../staged/checkpoint/state.ts';
 import type { Versioned } from '../../model/versioned.ts';
 import {
   checkpointFields,
@@ -65,8 +65,9 @@ export async function headsOf(operation: string, query: Query, signal: AbortSign
   }));
 }
 
-function batchOf(documents: PipelineDocuments, commit: CoordinatorCommit): WriteBatch {
-  const { pipeline, checkpoint, own = [], redispatch = [], markCommitted = [] } = commit;
+function batchOf(documents: PipelineDocuments, commit: FencedCommit<Progress, CheckpointChanges>): WriteBatch {
+  const { pipeline, changes = {} } = commit;
+  const { checkpoint, own = [], redispatch = [], markCommitted = [] } = changes;
   const { client } = documents;
   const batch = client.db.batch();
   if (pipeline.version === undefined) batch.create(documents.pipeline, pipelineFields(pipeline.value));

@@ -1,8 +1,8 @@
-import type { Lease } from '../../model/lease.ts';
+import type { Decision } from '../../coordinator/decider.ts';
 import { BYTES_PER_ENTRY } from '../stage/backlog-view.ts';
-import type { CommitWork, CoordinatorCommit } from './coordinator-commit.ts';
 import { dispatchLease, packWork, ranOut } from './dispatch.ts';
-import type { Backlog, CheckpointState, PipelineState, SegmentHead } from './state.ts';
+import type { Backlog, CheckpointChanges, CheckpointState, Progress, SegmentHead } from './state.ts';
+import type { CommitWork } from './work-message.ts';
 import type { Versioned } from '../../model/versioned.ts';
 
 /** The decision of a tick: state and `now` in, one commit and its messages out. Pure. */
@@ -31,9 +31,7 @@ const EARLY_SHARE = 0.1;
 /** What a tick read. */
 export interface TickView {
   readonly name: string;
-  readonly pipeline: PipelineState | undefined;
-  /** As it is to be: ours. */
-  readonly lease: Lease;
+  readonly pipeline: Progress | undefined;
   /** The interval has passed, or this tick goes on with what the checkpoint before could not take. */
   readonly isDue: boolean;
   /** Staged segments, at most {@link MAX_SEGMENTS_PER_CHECKPOINT}; none where they were not read. */
@@ -46,19 +44,10 @@ export interface TickView {
   readonly owned: readonly Versioned<SegmentHead>[];
 }
 
-export interface TickDecision {
-  /** The pipeline as it is to be; the store's version of what was read goes with it. */
-  readonly pipeline: PipelineState;
-  readonly commit: Omit<CoordinatorCommit, 'pipeline'>;
-  /** To be published once the commit has happened. */
-  readonly work: readonly CommitWork[];
-  readonly committed: readonly CheckpointState[];
-  /** More could be done at once: this tick was at the limit of a commit. */
-  readonly hasMore: boolean;
-}
+export type CheckpointDecision = Decision<Progress, CheckpointChanges, CommitWork>;
 
-export function decideCheckpoint(view: TickView, options: CheckpointOptions, now: number): TickDecision {
-  const { name, pipeline, lease, isDue, staged, stagedInAll, open } = view;
+export function decideCheckpoint(view: TickView, options: CheckpointOptions, now: number): CheckpointDecision {
+  const { name, pipeline, isDue, staged, stagedInAll, open } = view;
   const isCompleting =
     staged.length > 0 && open.length < MAX_OPEN_CHECKPOINTS && (isDue || isNearCaps(stagedInAll, options));
   const checkpoint = isCompleting ? completed((pipeline?.lastCheckpoint ?? 0) + 1, staged, now) : undefined;
@@ -80,7 +69,6 @@ export function decideCheckpoint(view: TickView, options: CheckpointOptions, now
   }));
   return {
     pipeline: {
-      lease,
       lastCheckpoint: checkpoint?.number ?? pipeline?.lastCheckpoint ?? 0,
       lastCompletedAt: checkpoint ? now : (pipeline?.lastCompletedAt ?? 0),
       backlog: uncommitted(
@@ -89,7 +77,7 @@ export function decideCheckpoint(view: TickView, options: CheckpointOptions, now
       ),
       countedAt: now,
     },
-    commit: {
+    changes: {
       ...(checkpoint && { checkpoint, own }),
       redispatch: redispatched.map(({ value, version }) => ({
         id: value.id,
@@ -98,7 +86,7 @@ export function decideCheckpoint(view: TickView, options: CheckpointOptions, now
       })),
       markCommitted,
     },
-    work: [
+    messages: [
       ...(checkpoint
         ? packWork(
             name,
@@ -110,7 +98,11 @@ export function decideCheckpoint(view: TickView, options: CheckpointOptions, now
         redispatched.map(({ value }) => value),
       ),
     ],
-    committed: finished.map(({ value }, index) => ({ ...value, ...markCommitted[index], state: 'committed' })),
+    counts: {
+      completed: checkpoint ? 1 : 0,
+      committed: markCommitted.length,
+      redispatched: redispatched.length,
+    },
     hasMore:
       (checkpoint !== undefined && stagedInAll.segments > staged.length) ||
       lost.length > redispatched.length ||
@@ -119,7 +111,7 @@ export function decideCheckpoint(view: TickView, options: CheckpointOptions, now
 }
 
 /** Whether the interval has passed. The last completion may be of another clock, ahead of ours: the distance counts. */
-export function isCheckpointDue(pipeline: PipelineState | undefined, options: CheckpointOptions, now: number): boolean {
+export function isCheckpointDue(pipeline: Progress | undefined, options: CheckpointOptions, now: number): boolean {
   const distance = Math.abs(now - (pipeline?.lastCompletedAt ?? 0));
   return distance >= options.checkpointIntervalMillis * (1 - EARLY_SHARE);
 }

@@ -1,4 +1,5 @@
-import type { Lease } from '../../model/lease.ts';
+import type { Led } from '../../coordinator/ports.ts';
+import type { Version } from '../../model/versioned.ts';
 
 /**
  * What is durable of a staged pipeline. Plain values; times are milliseconds since the epoch. Every write of them is
@@ -19,9 +20,8 @@ export interface Backlog {
   readonly bytes: number;
 }
 
-export interface PipelineState {
-  /** The coordinator's. Its epoch grows with every change of owner: every commit of an owner is fenced by it. */
-  readonly lease: Lease;
+/** How far a pipeline is, by its coordinator's last decision. */
+export interface Progress {
   /** Number of the last checkpoint; 0 before the first. */
   readonly lastCheckpoint: number;
   readonly lastCompletedAt: number;
@@ -29,6 +29,8 @@ export interface PipelineState {
   readonly backlog: Backlog;
   readonly countedAt: number;
 }
+
+export type PipelineState = Led<Progress>;
 
 export interface SegmentLease {
   /** The invocation that drains the segment; empty while it waits for one. */
@@ -43,7 +45,7 @@ export interface SegmentLease {
 export interface SegmentHead {
   readonly id: string;
   readonly state: 'staged' | 'owned';
-  /** There once it is owned. */
+  /** Present once it is owned. */
   readonly checkpoint?: number;
   readonly envelopes: number;
   /** Of the payload. */
@@ -51,7 +53,7 @@ export interface SegmentHead {
   /** Documents that hold the rest of the payload; 0 for nearly all. */
   readonly parts: number;
   readonly stagedAt: number;
-  /** There once it is owned. */
+  /** Present once it is owned. */
   readonly lease?: SegmentLease;
   /** Why the last attempt gave it back, for people. Names no row key and no value. */
   readonly problem?: string;
@@ -74,4 +76,25 @@ export interface CheckpointState {
   /** When its last segment so far was finished. */
   readonly lastFinishedAt?: number;
   readonly committedAt?: number;
+}
+
+/** What a tick changes beside the pipeline's document. All in one commit, which stays below 500 writes. */
+export interface CheckpointChanges {
+  /** A new checkpoint; one of its number must not exist. */
+  readonly checkpoint?: CheckpointState;
+  /** Segments that become the checkpoint's, each as it was read. */
+  readonly own?: readonly {
+    readonly id: string;
+    readonly version: Version;
+    readonly checkpoint: number;
+    readonly lease: SegmentLease;
+  }[];
+  /** Segments that are sent out again, each as it was read. */
+  readonly redispatch?: readonly { readonly id: string; readonly version: Version; readonly lease: SegmentLease }[];
+  /** Checkpoints of which nothing remains, each as it was read. */
+  readonly markCommitted?: readonly {
+    readonly number: number;
+    readonly version: Version;
+    readonly committedAt: number;
+  }[];
 }

@@ -1,10 +1,10 @@
 import {
+  type CheckpointDecision,
   type CheckpointOptions,
   isNearCaps,
   MAX_OPEN_CHECKPOINTS,
   MAX_SEGMENTS_PER_CHECKPOINT,
   sumOf,
-  type TickDecision,
   type TickView,
 } from './decide-checkpoint.ts';
 import { dueLooks, type Looks, nextLooks } from './dispatch.ts';
@@ -55,8 +55,8 @@ export class TickReader {
   }
 
   /** What was decided on a reading has happened: remembers when to look again. */
-  committed({ open, looked, owned }: TickRead, { commit }: TickDecision, now: number): void {
-    const sentAgain = new Map(commit.redispatch?.map(({ id, lease }) => [id, lease]));
+  committed({ open, looked, owned }: TickRead, { changes }: CheckpointDecision, now: number): void {
+    const sentAgain = new Map(changes.redispatch?.map(({ id, lease }) => [id, lease]));
     const after = owned.map(({ value }): SegmentHead => {
       const lease = sentAgain.get(value.id) ?? value.lease;
       return { ...value, ...(lease && { lease }) };
@@ -68,7 +68,7 @@ export class TickReader {
       after,
       now,
     );
-    if (commit.checkpoint) this.#sample = NOTHING;
+    if (changes.checkpoint) this.#sample = NOTHING;
   }
 
   async #readStaged(

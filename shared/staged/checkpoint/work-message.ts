@@ -1,9 +1,14 @@
-import type { CommitWork } from './coordinator-commit.ts';
-
 /**
  * The message of the internal topic that asks a committer to drain segments. Its data is JSON; the version is checked,
  * so that a message of an older or newer deployment is told apart from a broken one. Pure.
  */
+
+/** Segments of one checkpoint to drain. */
+export interface CommitWork {
+  readonly pipeline: string;
+  readonly checkpoint: number;
+  readonly segments: readonly string[];
+}
 
 const VERSION = 1;
 

@@ -1,15 +1,16 @@
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sleep } from '../../../shared/base/clock.ts';
 import { createLogger } from '../../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../../shared/base/metrics.ts';
-import type { CoordinatedPipeline, TickOutcome } from '../../../shared/coordinator/ports.ts';
-import { type PipelineRun, runTicks } from '../../../shared/coordinator/tick-loop.ts';
+import type { TickOutcome, Ticks } from '../../../shared/coordinator/tick.ts';
+import { nextSlot, type PipelineRun, runTicks } from '../../../shared/coordinator/tick-loop.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const DONE: TickOutcome = { kind: 'ticked', counts: { completed: 1 } };
 
-class Pipeline implements CoordinatedPipeline {
+class Pipeline implements Ticks {
   readonly name = 'orders';
   slotMillis = 10_000;
   /** Seconds since the start of every tick that began. */
@@ -172,4 +173,15 @@ test('a lease that cannot be given back is told, and ends nothing else', async (
   await clock.advance(60_000);
   expect(await run).toMatchObject({ outcome: 'ticked', ticks: 6 });
   expect(lines.join('\n')).toContain('the lease was not given back');
+});
+
+test('the next slot is a boundary, ahead, and less than a slot away or one', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 2 ** 41 }), fc.integer({ min: 1, max: 10_000 }), (now, slot) => {
+      const next = nextSlot(now, slot);
+      expect(next % slot).toBe(0);
+      expect(next - now).toBeGreaterThan(0);
+      expect(next - now).toBeLessThanOrEqual(slot);
+    }),
+  );
 });

@@ -6,8 +6,9 @@ import { runTicks } from '../../../shared/coordinator/tick-loop.ts';
 import { encodeEntry } from '../../../shared/mapping/rows/entry-wire.ts';
 import { identityOfId } from '../../../shared/model/identity.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
-import type { CommitWork } from '../../../shared/staged/ports.ts';
-import { createTicks } from '../../../shared/staged/checkpoint/tick.ts';
+import type { CommitWork } from '../../../shared/staged/checkpoint/work-message.ts';
+import { createTicks } from '../../../shared/coordinator/tick.ts';
+import { checkpointDecider } from '../../../shared/staged/checkpoint/checkpoint-decider.ts';
 import { FakeMarkedTable, type Mishap } from '../../support/fake-marked-table.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { MemoryStageStore, type StoreFault } from '../../support/memory-stage-store.ts';
@@ -186,20 +187,15 @@ class World {
       },
     };
     const { clock } = process;
-    const metrics = createMetrics();
-    const ticks = createTicks(
+    const runtime = { clock, metrics: createMetrics(), logger: quiet };
+    const store = remote(process, this.#witness.coordinator);
+    const decider = checkpointDecider(
       PIPELINE,
       { checkpointIntervalMillis: CHECKPOINT_MILLIS, maxStagedEntries, maxStagedBytes: 1e9 },
-      {
-        store: remote(process, this.#witness.coordinator),
-        topic: remote(process, topic),
-        clock,
-        metrics,
-        logger: quiet,
-        owner: String(this.#random()),
-      },
+      { store, topic: remote(process, topic), runtime },
     );
-    runTicks(ticks, { clock, logger: quiet, metrics }, this.#stop.signal).catch(this.#onUnexpected);
+    const ticks = createTicks(decider, { store, clock, owner: String(this.#random()) });
+    runTicks(ticks, runtime, this.#stop.signal).catch(this.#onUnexpected);
   }
 }
 

@@ -8,10 +8,11 @@ import { failPolicy } from '../../../../shared/letters/policy.ts';
 import { openTargetAdmin } from '../../../../shared/google/bigtable/target-admin.ts';
 import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
 import { type Committer, commitSegments } from '../../../../shared/staged/commit/commit-segments.ts';
-import type { CommitWork } from '../../../../shared/staged/ports.ts';
+import type { CommitWork } from '../../../../shared/staged/checkpoint/work-message.ts';
 import { Stager } from '../../../../shared/staged/stage/stager.ts';
 import { TargetCheck } from '../../../../shared/markers/target-check.ts';
-import { createTicks } from '../../../../shared/staged/checkpoint/tick.ts';
+import { createTicks } from '../../../../shared/coordinator/tick.ts';
+import { checkpointDecider } from '../../../../shared/staged/checkpoint/checkpoint-decider.ts';
 import { endWith, programArgument } from '../../support/program.ts';
 import { makeTable } from '../embedded.ts';
 import { kibEnvelopes, PIPELINE } from '../envelopes.ts';
@@ -50,7 +51,8 @@ const staged = {
   maxStagedEntries: envelopes,
   maxStagedBytes: envelopes * 2048,
 };
-const ticks = createTicks(PIPELINE, staged, { ...dependencies, store: coordinator, topic, owner: randomUUID() });
+const decider = checkpointDecider(PIPELINE, staged, { store: coordinator, topic, runtime: dependencies });
+const ticks = createTicks(decider, { store: coordinator, clock: systemClock, owner: randomUUID() });
 await ticks.tick(forEver);
 
 const admin = openTargetAdmin({ emulatorEndpoint: bigtable.address });

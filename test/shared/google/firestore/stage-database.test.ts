@@ -90,7 +90,7 @@ describe('an answer that was lost', () => {
     const result = await stores.coordinator.commit(
       {
         pipeline: { version: undefined, value: pipelineOf('us') },
-        own: [{ id: 'a', version: staged!.version, checkpoint: 1, lease }],
+        changes: { own: [{ id: 'a', version: staged!.version, checkpoint: 1, lease }] },
       },
       signal,
     );

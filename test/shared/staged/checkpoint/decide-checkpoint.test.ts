@@ -65,11 +65,9 @@ const views: fc.Arbitrary<TickView> = fc
   .map(({ staged, more, owned, open, isDue }) => ({
     name: 'orders',
     pipeline: {
-      lease: { owner: 'us', epoch: 3, expiresAt: NOW },
       ...{ lastCheckpoint: 100, lastCompletedAt: NOW - 5_000, countedAt: NOW - 10_000 },
       backlog: { segments: 0, envelopes: 0, bytes: 0 },
     },
-    lease: { owner: 'us', epoch: 3, expiresAt: NOW + 25_000 },
     isDue,
     staged,
     stagedInAll: { segments: staged.length + more, envelopes: staged.length * 10, bytes: staged.length * 100 },
@@ -82,8 +80,8 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 test('a checkpoint takes every segment that was read, or there is none', () => {
   fc.assert(
     fc.property(views, (view) => {
-      const { commit, pipeline } = decideCheckpoint(view, OPTIONS, NOW);
-      const { checkpoint, own = [] } = commit;
+      const { changes, pipeline } = decideCheckpoint(view, OPTIONS, NOW);
+      const { checkpoint, own = [] } = changes;
       if (!checkpoint) {
         expect(own).toEqual([]);
         expect(pipeline).toMatchObject({ lastCheckpoint: 100, lastCompletedAt: NOW - 5_000 });
@@ -110,9 +108,9 @@ test('a checkpoint takes every segment that was read, or there is none', () => {
 test('there is one exactly when something is staged, there is room, and it is due', () => {
   fc.assert(
     fc.property(views, (view) => {
-      const { commit } = decideCheckpoint(view, OPTIONS, NOW);
+      const { changes } = decideCheckpoint(view, OPTIONS, NOW);
       const isExpected = view.staged.length > 0 && view.open.length < 100 && view.isDue;
-      expect(commit.checkpoint !== undefined).toBe(isExpected);
+      expect(changes.checkpoint !== undefined).toBe(isExpected);
     }),
     RUN,
   );
@@ -121,11 +119,11 @@ test('there is one exactly when something is staged, there is room, and it is du
 test('what is sent is what was given to the checkpoint and what ran out, each once, within the bounds of a message', () => {
   fc.assert(
     fc.property(views, (view) => {
-      const { commit, work } = decideCheckpoint(view, OPTIONS, NOW);
-      const ids = [...(commit.own ?? []), ...(commit.redispatch ?? [])].map(({ id }) => id);
-      expect(work.flatMap(({ segments }) => segments).toSorted()).toEqual(ids.toSorted());
+      const { changes, messages } = decideCheckpoint(view, OPTIONS, NOW);
+      const ids = [...(changes.own ?? []), ...(changes.redispatch ?? [])].map(({ id }) => id);
+      expect(messages.flatMap(({ segments }) => segments).toSorted()).toEqual(ids.toSorted());
       const heads = new Map([...view.staged, ...view.owned].map(({ value }) => [value.id, value]));
-      for (const { segments, checkpoint } of work) {
+      for (const { segments, checkpoint } of messages) {
         expect(segments.length).toBeLessThanOrEqual(8);
         const bytes = sum(segments.map((id) => heads.get(id)?.bytes ?? 0));
         if (segments.length > 1) expect(bytes).toBeLessThanOrEqual(8 * 1024 * 1024);
@@ -139,9 +137,9 @@ test('what is sent is what was given to the checkpoint and what ran out, each on
 test('only what ran out is sent again, one attempt further, and the rest is left for the next commit', () => {
   fc.assert(
     fc.property(views, (view) => {
-      const { commit, hasMore } = decideCheckpoint(view, OPTIONS, NOW);
+      const { changes, hasMore } = decideCheckpoint(view, OPTIONS, NOW);
       const lost = ranOut(view.owned, NOW);
-      const again = commit.redispatch ?? [];
+      const again = changes.redispatch ?? [];
       expect(again).toHaveLength(Math.min(lost.length, 100));
       for (const { id, lease } of again) {
         const before = view.owned.find(({ value }) => value.id === id)?.value.lease;
@@ -157,9 +155,9 @@ test('only what ran out is sent again, one attempt further, and the rest is left
 test('a checkpoint is marked exactly when nothing of it remains, at the time of its last answer', () => {
   fc.assert(
     fc.property(views, (view) => {
-      const { commit } = decideCheckpoint(view, OPTIONS, NOW);
+      const { changes } = decideCheckpoint(view, OPTIONS, NOW);
       const finished = view.open.filter(({ value }) => value.remainingSegments === 0).slice(0, 90);
-      expect(commit.markCommitted).toEqual(
+      expect(changes.markCommitted).toEqual(
         finished.map(({ value, version }) => ({ number: value.number, version, committedAt: NOW - 5_000 })),
       );
     }),
@@ -170,8 +168,8 @@ test('a checkpoint is marked exactly when nothing of it remains, at the time of 
 test('a commit stays below 500 writes, and its backlog is what is staged and what remains', () => {
   fc.assert(
     fc.property(views, (view) => {
-      const { commit, pipeline } = decideCheckpoint(view, OPTIONS, NOW);
-      const { own = [], redispatch = [], markCommitted = [] } = commit;
+      const { changes, pipeline } = decideCheckpoint(view, OPTIONS, NOW);
+      const { own = [], redispatch = [], markCommitted = [] } = changes;
       expect(2 + own.length + redispatch.length + markCommitted.length).toBeLessThanOrEqual(500);
       expect(pipeline.backlog.segments).toBe(
         view.stagedInAll.segments + sum(view.open.map(({ value }) => value.remainingSegments)),
