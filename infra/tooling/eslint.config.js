@@ -1,7 +1,7 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['node_modules', 'dist', 'shared/proto', 'infra/local/proto/google', '**/*.js'] },
+  { ignores: ['node_modules', 'dist', 'shared/proto', '**/*.js'] },
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {

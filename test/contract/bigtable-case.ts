@@ -1,4 +1,4 @@
-import type { ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
+import type { ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
 import type { RawClient } from '../support/bigtable-raw-client.ts';
 
 /** One promise of the service: what a client does, and what the service answers it. */

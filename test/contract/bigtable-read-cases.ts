@@ -1,9 +1,9 @@
 import { blank, unary } from '../../infra/local/cloud/unary.ts';
-import type { RowRange } from '../../infra/local/proto/google/bigtable/v2/data.ts';
-import { SampleRowKeysRequest } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
-import type { GcRule } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
-import { type ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
-import type { ModifyColumnFamiliesRequest_Modification } from '../../infra/local/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import type { RowRange } from '../../shared/proto/google/bigtable/v2/data.ts';
+import { SampleRowKeysRequest } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
+import type { GcRule } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
+import { type ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { ModifyColumnFamiliesRequest_Modification } from '../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import {
   code,
   entry,

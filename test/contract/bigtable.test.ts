@@ -3,7 +3,7 @@ import { startBigtableServer } from '../../infra/local/servers/bigtable/server.t
 import { startChild, untilChildAnswers } from '../../infra/local/base/child-process.ts';
 import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
 import { freePort, LOOPBACK } from '../../infra/local/base/tcp.ts';
-import type { ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
+import type { ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
 import { addFamily, connect, createTable, type RawClient } from '../support/bigtable-raw-client.ts';
 import type { ContractCase } from './bigtable-case.ts';
 import { DIFFERENCES } from './bigtable-differences.ts';

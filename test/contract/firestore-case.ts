@@ -1,6 +1,7 @@
 import type { CollectionReference, Firestore, Query } from '@google-cloud/firestore';
-import type { FirestoreClient } from '../../infra/local/proto/google/firestore/v1/firestore.ts';
+import type { FirestoreDefinition } from '../../shared/proto/google/firestore/v1/firestore.ts';
 import { ROOT } from '../support/firestore-raw-client.ts';
+import { type ClientOf } from '../../infra/local/servers/rpc/client.ts';
 
 /** One promise of the service: what a client does, and what the service answers it. */
 export interface ContractCase {
@@ -13,7 +14,7 @@ export interface ContractCase {
 /** Both ways to one server, and a collection that no other case uses. */
 export interface Session {
   readonly client: Firestore;
-  readonly raw: FirestoreClient;
+  readonly raw: ClientOf<FirestoreDefinition>;
   readonly collection: CollectionReference;
 }
 

@@ -4,13 +4,14 @@ import { startChild, untilChildAnswers } from '../../infra/local/base/child-proc
 import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
 import { startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { freePort, LOOPBACK } from '../../infra/local/base/tcp.ts';
-import type { FirestoreClient } from '../../infra/local/proto/google/firestore/v1/firestore.ts';
+import type { FirestoreDefinition } from '../../shared/proto/google/firestore/v1/firestore.ts';
 import { connect } from '../support/firestore-raw-client.ts';
 import type { ContractCase } from './firestore-case.ts';
 import { DIFFERENCES, SOMETIMES } from './firestore-differences.ts';
 import { QUERY_CASES } from './firestore-query-cases.ts';
 import { TRANSACTION_CASES } from './firestore-transaction-cases.ts';
 import { WRITE_CASES } from './firestore-write-cases.ts';
+import { type ClientOf } from '../../infra/local/servers/rpc/client.ts';
 
 /** What the service promises, asked of the embedded server and, where the Cloud SDK has it, of Google's emulator. */
 const CASES: readonly ContractCase[] = [...WRITE_CASES, ...QUERY_CASES, ...TRANSACTION_CASES];
@@ -36,7 +37,7 @@ async function startGoogleEmulator(): Promise<Backend> {
 function conformance(start: () => Promise<Backend>, expected: (each: ContractCase) => readonly unknown[]): void {
   let backend: Backend;
   let client: Firestore;
-  let raw: FirestoreClient;
+  let raw: ClientOf<FirestoreDefinition>;
   let collections = 0;
 
   beforeAll(async () => {

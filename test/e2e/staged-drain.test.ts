@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CommitRequest } from '../../infra/local/proto/google/firestore/v1/firestore.ts';
+import type { CommitRequest } from '../../shared/proto/google/firestore/v1/firestore.ts';
 import { countedMessage, openCounters } from '../support/staged-counters.ts';
 
 /** What the stager has out at once without waiting for company. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Mutation } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import type { Mutation } from '../../shared/proto/google/bigtable/v2/data.ts';
 import { type SinkHarness, startSink } from '../support/sink-harness.ts';
 import { badEntry, badLine, entryBytes, entryLine, goodEntry, setCell } from '../support/test-entry.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
-import type { Mutation } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import type { ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { Mutation } from '../../shared/proto/google/bigtable/v2/data.ts';
 import { startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
 import { tableName } from '../../shared/model/table-name.ts';
 import { compiled } from '../shared/mapping/mappings.ts';

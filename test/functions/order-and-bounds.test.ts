@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { MutateRowsRequest } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import type { MutateRowsRequest } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { startSink } from '../support/sink-harness.ts';
 import { badEntry, entryLine, goodEntry } from '../support/test-entry.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MutateRowsRequest_Entry } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import { MutateRowsRequest_Entry } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { identityOf } from '../../shared/model/identity.ts';
 import { aggregate, entry, setCell } from '../support/bigtable-raw-client.ts';
 import { PIPELINE, type StagedHarness, startStaged } from '../support/staged-harness.ts';

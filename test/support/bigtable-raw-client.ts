@@ -1,13 +1,13 @@
 import { once } from 'node:events';
-import { credentials, Metadata, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
+import { Metadata, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
 import {
-  BigtableTableAdminClient,
+  BigtableTableAdminDefinition,
   type CreateTableRequest,
-} from '../../infra/local/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import { Table, type ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
-import type { Type } from '../../infra/local/proto/google/bigtable/admin/v2/types.ts';
+} from '../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { Table, type ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { Type } from '../../shared/proto/google/bigtable/admin/v2/types.ts';
 import {
-  BigtableClient,
+  BigtableDefinition,
   type MutateRowsRequest_Entry,
   type MutateRowsResponse,
   ReadRowsRequest,
@@ -15,29 +15,25 @@ import {
   MutateRowRequest,
   ReadModifyWriteRowRequest,
   type ReadRowsResponse,
-} from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
-import type {
-  Mutation,
-  ReadModifyWriteRule,
-  RowFilter,
-  Value,
-} from '../../infra/local/proto/google/bigtable/v2/data.ts';
+} from '../../shared/proto/google/bigtable/v2/bigtable.ts';
+import type { Mutation, ReadModifyWriteRule, RowFilter, Value } from '../../shared/proto/google/bigtable/v2/data.ts';
 import { blank, unary } from '../../infra/local/cloud/unary.ts';
 import { statusName } from '../../shared/model/status.ts';
+import { connectTo, type ClientOf } from '../../infra/local/servers/rpc/client.ts';
 
 export const INSTANCE = 'projects/p/instances/i';
 
 /** The generated clients of one server. */
 export interface RawClient {
-  readonly data: BigtableClient;
-  readonly admin: BigtableTableAdminClient;
+  readonly data: ClientOf<BigtableDefinition>;
+  readonly admin: ClientOf<BigtableTableAdminDefinition>;
   close(): void;
 }
 
 export function connect(address: string): RawClient {
   const options = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 };
-  const data = new BigtableClient(address, credentials.createInsecure(), options);
-  const admin = new BigtableTableAdminClient(address, credentials.createInsecure(), options);
+  const data = connectTo(BigtableDefinition, address, options);
+  const admin = connectTo(BigtableTableAdminDefinition, address, options);
   return {
     data,
     admin,

@@ -1,4 +1,4 @@
-import type { PubsubMessage } from '../../infra/local/proto/google/pubsub/v1/pubsub.ts';
+import type { PubsubMessage } from '../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { startPubSubServer, type LocalPubSub } from '../../infra/local/servers/pubsub/server.ts';
 import { createPulledTopic, type PulledTopic } from './pulled-topic.ts';
 

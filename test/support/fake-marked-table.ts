@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { RowCall, RowReply, SendRowCall } from '../../shared/model/row-call.ts';
 import type { StatusName } from '../../shared/model/status.ts';
-import { CheckAndMutateRowRequest } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
-import type { Mutation, RowFilter } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import { CheckAndMutateRowRequest } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
+import type { Mutation, RowFilter } from '../../shared/proto/google/bigtable/v2/data.ts';
 import { conditionalReply, failure } from './fake-row-calls.ts';
 
 /** What goes wrong with one request. */

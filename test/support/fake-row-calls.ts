@@ -3,7 +3,7 @@ import type { StatusName } from '../../shared/model/status.ts';
 import {
   CheckAndMutateRowResponse,
   ReadModifyWriteRowResponse,
-} from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+} from '../../shared/proto/google/bigtable/v2/bigtable.ts';
 
 /** A call that a test answers when it likes. A cancelled one ends as CANCELLED, as the channel would end it. */
 export interface HeldCall extends RowCall {

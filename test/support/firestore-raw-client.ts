@@ -1,5 +1,5 @@
-import { credentials, type ClientReadableStream } from '@grpc/grpc-js';
-import { FirestoreClient } from '../../infra/local/proto/google/firestore/v1/firestore.ts';
+import { type ClientReadableStream } from '@grpc/grpc-js';
+import { FirestoreDefinition } from '../../shared/proto/google/firestore/v1/firestore.ts';
 import type {
   BatchGetDocumentsRequest,
   CommitRequest,
@@ -7,18 +7,19 @@ import type {
   BatchGetDocumentsResponse,
   CommitResponse,
   RunQueryResponse,
-} from '../../infra/local/proto/google/firestore/v1/firestore.ts';
-import type { Value } from '../../infra/local/proto/google/firestore/v1/document.ts';
-import type { Write } from '../../infra/local/proto/google/firestore/v1/write.ts';
+} from '../../shared/proto/google/firestore/v1/firestore.ts';
+import type { Value } from '../../shared/proto/google/firestore/v1/document.ts';
+import type { Write } from '../../shared/proto/google/firestore/v1/write.ts';
 import { unary } from '../../infra/local/cloud/unary.ts';
 import { statusName } from '../../shared/model/status.ts';
+import { connectTo, type ClientOf } from '../../infra/local/servers/rpc/client.ts';
 
 /** Firestore's gRPC API without the official client, which retries, packs requests together and hides transactions. */
 export const DATABASE = 'projects/p/databases/(default)';
 export const ROOT = `${DATABASE}/documents`;
 
-export const connect = (address: string): FirestoreClient =>
-  new FirestoreClient(address, credentials.createInsecure(), { 'grpc.max_receive_message_length': -1 });
+export const connect = (address: string): ClientOf<FirestoreDefinition> =>
+  connectTo(FirestoreDefinition, address, { 'grpc.max_receive_message_length': -1 });
 
 export const integer = (value: bigint): Value => ({ valueType: { $case: 'integerValue', value } });
 export const text = (value: string): Value => ({ valueType: { $case: 'stringValue', value } });
@@ -42,7 +43,7 @@ export const remove = (name: string): Write => ({
 const NO_TRANSACTION = Buffer.alloc(0);
 
 export function commit(
-  client: FirestoreClient,
+  client: ClientOf<FirestoreDefinition>,
   writes: Write[],
   rest: Partial<CommitRequest> = {},
 ): Promise<CommitResponse> {
@@ -50,7 +51,10 @@ export function commit(
   return unary(client.commit.bind(client), request);
 }
 
-export async function begin(client: FirestoreClient, mode: 'readOnly' | 'readWrite' = 'readWrite'): Promise<Buffer> {
+export async function begin(
+  client: ClientOf<FirestoreDefinition>,
+  mode: 'readOnly' | 'readWrite' = 'readWrite',
+): Promise<Buffer> {
   const options =
     mode === 'readOnly'
       ? ({ $case: 'readOnly', value: { consistencySelector: undefined } } as const)
@@ -59,12 +63,12 @@ export async function begin(client: FirestoreClient, mode: 'readOnly' | 'readWri
   return (await unary(client.beginTransaction.bind(client), request)).transaction;
 }
 
-export async function rollback(client: FirestoreClient, transaction: Buffer): Promise<void> {
+export async function rollback(client: ClientOf<FirestoreDefinition>, transaction: Buffer): Promise<void> {
   await unary(client.rollback.bind(client), { database: DATABASE, transaction, requestOptions: undefined });
 }
 
 export function batchGet(
-  client: FirestoreClient,
+  client: ClientOf<FirestoreDefinition>,
   documents: string[],
   consistencySelector?: BatchGetDocumentsRequest['consistencySelector'],
 ): Promise<BatchGetDocumentsResponse[]> {
@@ -76,7 +80,7 @@ export const inTransaction = (value: Buffer) => ({ $case: 'transaction', value }
 
 /** A query for documents of a collection with this value in this field. */
 export function queryEqual(
-  client: FirestoreClient,
+  client: ClientOf<FirestoreDefinition>,
   collectionId: string,
   fieldPath: string,
   value: Value,

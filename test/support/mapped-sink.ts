@@ -1,5 +1,5 @@
-import type { ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
-import type { Mutation } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import type { ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { Mutation } from '../../shared/proto/google/bigtable/v2/data.ts';
 import { createTable, mutateRow } from './bigtable-raw-client.ts';
 import { type SinkHarness, type SinkOptions, startSink, TABLE } from './sink-harness.ts';
 

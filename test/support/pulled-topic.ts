@@ -1,7 +1,7 @@
-import { credentials } from '@grpc/grpc-js';
-import { type PubsubMessage, SubscriberClient } from '../../infra/local/proto/google/pubsub/v1/pubsub.ts';
+import { type PubsubMessage, SubscriberDefinition } from '../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { ensureSubscriptions } from '../../infra/local/cloud/pubsub-resources.ts';
 import { unary } from '../../infra/local/cloud/unary.ts';
+import { connectTo } from '../../infra/local/servers/rpc/client.ts';
 
 export interface PulledTopic {
   /** Takes everything published since the last call, in order. */
@@ -14,7 +14,7 @@ export async function createPulledTopic(address: string, topic: string): Promise
   const subscription = topic.replace('/topics/', '/subscriptions/');
   await ensureSubscriptions(address, [{ topic, subscription, isOrdered: false, ackDeadlineSeconds: 60 }]);
   const options = { 'grpc.max_receive_message_length': -1 };
-  const subscriber = new SubscriberClient(address, credentials.createInsecure(), options);
+  const subscriber = connectTo(SubscriberDefinition, address, options);
   return {
     async pull() {
       const { receivedMessages } = await unary(subscriber.pull.bind(subscriber), {

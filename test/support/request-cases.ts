@@ -1,4 +1,4 @@
-import type { Mutation } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import type { Mutation } from '../../shared/proto/google/bigtable/v2/data.ts';
 import { setCell } from './bigtable-raw-client.ts';
 import { shownInt64, type StoredRows } from './stored-rows.ts';
 

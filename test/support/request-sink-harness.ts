@@ -1,5 +1,5 @@
 import { startRequestSink } from '../../functions/request-sink.ts';
-import type { ColumnFamily } from '../../infra/local/proto/google/bigtable/admin/v2/table.ts';
+import type { ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
 import { encodeRowRequestDocument } from '../../shared/single-row/forms/documents.ts';
 import type { RowRequest, RowRequestDocument } from '../../shared/model/row-request.ts';
 import { createTable } from './bigtable-raw-client.ts';

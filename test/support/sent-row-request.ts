@@ -1,7 +1,4 @@
-import {
-  CheckAndMutateRowRequest,
-  ReadModifyWriteRowRequest,
-} from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import { CheckAndMutateRowRequest, ReadModifyWriteRowRequest } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { RowRequest } from '../../shared/model/row-request.ts';
 import type { TableName } from '../../shared/model/table-name.ts';
 import { encodeRowRequest } from '../../shared/single-row/wire.ts';

@@ -1,5 +1,5 @@
-import { MutateRowsRequest_Entry as WireEntry } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
-import type { Mutation } from '../../infra/local/proto/google/bigtable/v2/data.ts';
+import { MutateRowsRequest_Entry as WireEntry } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
+import type { Mutation } from '../../shared/proto/google/bigtable/v2/data.ts';
 
 /** Entries as the service's own generated code writes them, so that nothing under test makes its own input. */
 export const entryBytes = (rowKey: string, ...mutations: Mutation[]): Buffer =>

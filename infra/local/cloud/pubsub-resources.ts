@@ -1,13 +1,13 @@
-import { credentials } from '@grpc/grpc-js';
 import { STATUS_CODES } from '../../../shared/model/status.ts';
 import {
-  PublisherClient,
+  PublisherDefinition,
   PushConfig,
   Subscription,
-  SubscriberClient,
+  SubscriberDefinition,
   Topic,
-} from '../proto/google/pubsub/v1/pubsub.ts';
+} from '../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { blank, createdNow, unary } from './unary.ts';
+import { connectTo, type ClientOf } from '../servers/rpc/client.ts';
 
 /** A pipeline's topic and the subscription that feeds its function, as a deployment sets them up. */
 export interface PipelineSubscription {
@@ -35,8 +35,8 @@ const MAXIMUM_BACKOFF = { seconds: 600n, nanos: 0 };
  * messages; the sink classifies and publishes dead letters itself.
  */
 export async function ensureSubscriptions(host: string, subscriptions: readonly PipelineSubscription[]): Promise<void> {
-  const publisher = new PublisherClient(host, credentials.createInsecure());
-  const subscriber = new SubscriberClient(host, credentials.createInsecure());
+  const publisher = connectTo(PublisherDefinition, host);
+  const subscriber = connectTo(SubscriberDefinition, host);
   try {
     for (const wanted of subscriptions) {
       const topic = { ...blank(Topic), name: wanted.topic };
@@ -49,7 +49,10 @@ export async function ensureSubscriptions(host: string, subscriptions: readonly 
   }
 }
 
-async function ensureSubscription(subscriber: SubscriberClient, wanted: PipelineSubscription): Promise<void> {
+async function ensureSubscription(
+  subscriber: ClientOf<SubscriberDefinition>,
+  wanted: PipelineSubscription,
+): Promise<void> {
   const pushConfig =
     wanted.pushEndpoint === undefined ? undefined : { ...blank(PushConfig), pushEndpoint: wanted.pushEndpoint };
   const isNew = await createdNow(
@@ -75,7 +78,7 @@ async function ensureSubscription(subscriber: SubscriberClient, wanted: Pipeline
 
 /** Turns a push subscription into one that waits to be pulled: no new message reaches the endpoint, none is lost. */
 export async function stopPush(host: string, subscription: string): Promise<void> {
-  const subscriber = new SubscriberClient(host, credentials.createInsecure());
+  const subscriber = connectTo(SubscriberDefinition, host);
   try {
     await unary(subscriber.modifyPushConfig.bind(subscriber), { subscription, pushConfig: blank(PushConfig) });
   } finally {

@@ -1,16 +1,16 @@
-import { credentials } from '@grpc/grpc-js';
 import { STATUS_CODES } from '../../../shared/model/status.ts';
 import { tablePath } from '../../../shared/model/table-name.ts';
-import { BigtableTableAdminClient } from '../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import type { ColumnFamily } from '../proto/google/bigtable/admin/v2/table.ts';
-import { Table, Table_View } from '../proto/google/bigtable/admin/v2/table.ts';
-import type { Type } from '../proto/google/bigtable/admin/v2/types.ts';
+import { BigtableTableAdminDefinition } from '../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import type { ColumnFamily } from '../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import { Table, Table_View } from '../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { Type } from '../../../shared/proto/google/bigtable/admin/v2/types.ts';
 import type { FamilyDeclaration, TableDeclaration } from './table-declarations.ts';
 import { blank, createdNow, unary } from './unary.ts';
+import { connectTo, type ClientOf } from '../servers/rpc/client.ts';
 
 /** Creates the tables, or adds the families that they lack. A family that exists is left as it is. */
 export async function ensureTables(host: string, tables: readonly TableDeclaration[]): Promise<void> {
-  const admin = new BigtableTableAdminClient(host, credentials.createInsecure());
+  const admin = connectTo(BigtableTableAdminDefinition, host);
   try {
     for (const declaration of tables) await ensureTable(admin, declaration);
   } finally {
@@ -18,7 +18,10 @@ export async function ensureTables(host: string, tables: readonly TableDeclarati
   }
 }
 
-async function ensureTable(admin: BigtableTableAdminClient, { name, families }: TableDeclaration): Promise<void> {
+async function ensureTable(
+  admin: ClientOf<BigtableTableAdminDefinition>,
+  { name, families }: TableDeclaration,
+): Promise<void> {
   const columnFamilies = Object.fromEntries(
     Object.entries(families).map(([id, declaration]) => [id, columnFamily(declaration)]),
   );

@@ -5,7 +5,7 @@ import {
   CheckAndMutateRowResponse,
   MutateRowsResponse,
   ReadModifyWriteRowResponse,
-} from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+} from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { EntryCounter } from './entry-counter.ts';
 import type { NullServerOptions, NullServerReady } from './null-server.ts';
 import { programArgument, tellStarter } from './program.ts';

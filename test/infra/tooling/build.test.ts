@@ -2,17 +2,17 @@ import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:
 import { findPackageJSON } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startLocalCloud, type LocalCloud } from '../../../infra/local/cloud/cloud.ts';
 import { startFunctionProcess, type FunctionProcess } from '../../../infra/local/run/function-process.ts';
-import { SubscriberClient } from '../../../infra/local/proto/google/pubsub/v1/pubsub.ts';
+import { SubscriberDefinition } from '../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { ensureSubscriptions } from '../../../infra/local/cloud/pubsub-resources.ts';
 import { ensureTables } from '../../../infra/local/cloud/table-resources.ts';
 import { unary } from '../../../infra/local/cloud/unary.ts';
 import { bundleFunctions } from '../../../infra/tooling/bundle.ts';
 import { ConfigError } from '../../../shared/base/errors.ts';
 import { connect, readRows } from '../../support/bigtable-raw-client.ts';
+import { connectTo } from '../../../infra/local/servers/rpc/client.ts';
 
 const demoConfig = resolve(import.meta.dirname, '../../../infra/local/demo/connector.yaml');
 
@@ -83,7 +83,7 @@ describe('a bundle with a configuration and its TypeScript serializer', () => {
     expect((await push(instance!.url, '2', { key: '', departureMicros: '0', delay: 0, distance: 400 })).status).toBe(
       204,
     );
-    const subscriber = new SubscriberClient(cloud.pubsubHost, credentials.createInsecure());
+    const subscriber = connectTo(SubscriberDefinition, cloud.pubsubHost);
     const { receivedMessages } = await unary(subscriber.pull.bind(subscriber), {
       subscription: deadLetters,
       returnImmediately: false,

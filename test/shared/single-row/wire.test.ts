@@ -6,7 +6,7 @@ import {
   CheckAndMutateRowResponse,
   ReadModifyWriteRowRequest,
   ReadModifyWriteRowResponse,
-} from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+} from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import {
   cellsPerRow,
   interleave,

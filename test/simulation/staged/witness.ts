@@ -1,4 +1,4 @@
-import type { CheckAndMutateRowRequest } from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import type { CheckAndMutateRowRequest } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { CoordinatorStore, StagingStore } from '../../../shared/staged/ports.ts';
 import { decodeSegment } from '../../../shared/staged/envelope/segment.ts';
 import type { MemoryStageStore } from '../../support/memory-stage-store.ts';

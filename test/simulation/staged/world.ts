@@ -1,4 +1,4 @@
-import type { CheckAndMutateRowRequest } from '../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import type { CheckAndMutateRowRequest } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { Random } from '../../../shared/base/ids.ts';
 import { createMetrics } from '../../../shared/base/metrics.ts';

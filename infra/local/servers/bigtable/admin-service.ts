@@ -1,23 +1,24 @@
 import { GrpcError } from '../rpc/grpc.ts';
 import type {
-  BigtableTableAdminServer,
+  BigtableTableAdminDefinition,
   CreateTableRequest,
   DropRowRangeRequest,
   ListTablesRequest,
   ListTablesResponse,
   UpdateTableRequest,
-} from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import { Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
-import type { Operation } from '../../proto/google/longrunning/operations.ts';
+} from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { Table, Table_View } from '../../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { Operation } from '../../../../shared/proto/google/longrunning/operations.ts';
 import { unary, type CallContext } from './calls.ts';
 import { modifyFamilies, parseFamilies } from './column-families.ts';
 import type { Database } from './database.ts';
 import { StoredTable } from './table-store.ts';
 import { tableMessage } from './table-message.ts';
+import { type HandlersOf } from '../rpc/definition.ts';
 
 /** The RPCs of `google.bigtable.admin.v2.BigtableTableAdmin` that are served; the others are UNIMPLEMENTED. */
 export type AdminService = Pick<
-  BigtableTableAdminServer,
+  HandlersOf<BigtableTableAdminDefinition>,
   | 'createTable'
   | 'getTable'
   | 'listTables'

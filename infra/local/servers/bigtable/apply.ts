@@ -1,4 +1,9 @@
-import type { Mutation, Mutation_AddToCell, Mutation_MergeToCell, Value } from '../../proto/google/bigtable/v2/data.ts';
+import type {
+  Mutation,
+  Mutation_AddToCell,
+  Mutation_MergeToCell,
+  Value,
+} from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { addInput, mergeState, type AggregateOperand } from './aggregates.ts';
 import { sweepColumn } from './gc.ts';
 import { columnRun, deleteCells, deleteFamily, findCell, latin1, putCell, type Cell, type Row } from './row.ts';

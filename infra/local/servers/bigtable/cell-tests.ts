@@ -1,6 +1,6 @@
 import { compareBytes } from '../../../../shared/model/bytes.ts';
 import { GrpcError } from '../rpc/grpc.ts';
-import type { ColumnRange, TimestampRange, ValueRange } from '../../proto/google/bigtable/v2/data.ts';
+import type { ColumnRange, TimestampRange, ValueRange } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { compilePattern, type CompiledPattern } from './byte-pattern.ts';
 import type { ReadCell } from './cells.ts';
 import { timeRangeProblem } from './validate.ts';

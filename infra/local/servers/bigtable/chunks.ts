@@ -1,4 +1,4 @@
-import type { ReadRowsResponse_CellChunk } from '../../proto/google/bigtable/v2/bigtable.ts';
+import type { ReadRowsResponse_CellChunk } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { ReadCell } from './cells.ts';
 import { bytesOf } from './row.ts';
 

@@ -1,7 +1,7 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { ModifyColumnFamiliesRequest_Modification } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import { Type } from '../../proto/google/bigtable/admin/v2/types.ts';
-import type { ColumnFamily } from '../../proto/google/bigtable/admin/v2/table.ts';
+import type { ModifyColumnFamiliesRequest_Modification } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { Type } from '../../../../shared/proto/google/bigtable/admin/v2/types.ts';
+import type { ColumnFamily } from '../../../../shared/proto/google/bigtable/admin/v2/table.ts';
 import { parseFamily, type Family } from './schema.ts';
 import type { Families } from './validate.ts';
 

@@ -1,8 +1,8 @@
 import type {
-  BigtableServer,
+  BigtableDefinition,
   MutateRowsResponse,
   SampleRowKeysResponse,
-} from '../../proto/google/bigtable/v2/bigtable.ts';
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { refusal, streaming, unary, type CallContext } from './calls.ts';
 import type { Database } from './database.ts';
 import { mutateRows } from './mutate-rows.ts';
@@ -13,10 +13,11 @@ import { readRows } from './read-rows.ts';
 import { requireProfile } from './profiles.ts';
 import { sampleRowKeys } from './sample-row-keys.ts';
 import { checkAndMutateRow, mutateRow } from './single-row.ts';
+import { type HandlersOf } from '../rpc/definition.ts';
 
 /** The RPCs of `google.bigtable.v2.Bigtable` that are served. grpc-js answers the others with UNIMPLEMENTED. */
 export type DataService = Pick<
-  BigtableServer,
+  HandlersOf<BigtableDefinition>,
   'readRows' | 'sampleRowKeys' | 'mutateRow' | 'mutateRows' | 'checkAndMutateRow' | 'readModifyWriteRow' | 'pingAndWarm'
 >;
 

@@ -1,6 +1,6 @@
 import type { Random } from '../../../../shared/base/ids.ts';
 import { GrpcError } from '../rpc/grpc.ts';
-import { RowFilter, type RowFilter_Condition } from '../../proto/google/bigtable/v2/data.ts';
+import { RowFilter, type RowFilter_Condition } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import type { ReadCell } from './cells.ts';
 import { columnRange, pattern, timestampRange, valueRange, type CellTest } from './cell-tests.ts';
 import { liveCells, type RuleOf } from './gc.ts';

@@ -1,12 +1,13 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { BigtableInstanceAdminServer } from '../../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
-import type { AppProfile } from '../../proto/google/bigtable/admin/v2/instance.ts';
+import type { BigtableInstanceAdminDefinition } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
+import type { AppProfile } from '../../../../shared/proto/google/bigtable/admin/v2/instance.ts';
 import { unary, type CallContext } from './calls.ts';
 import type { Database } from './database.ts';
 import { requireProfile } from './profiles.ts';
+import { type HandlersOf } from '../rpc/definition.ts';
 
 /** The RPCs of `google.bigtable.admin.v2.BigtableInstanceAdmin` that are served; the others are UNIMPLEMENTED. */
-export type InstanceAdminService = Pick<BigtableInstanceAdminServer, 'getAppProfile'>;
+export type InstanceAdminService = Pick<HandlersOf<BigtableInstanceAdminDefinition>, 'getAppProfile'>;
 
 const PROFILE_NAME = /^projects\/[^/]+\/instances\/[^/]+\/appProfiles\/([-_.a-zA-Z0-9]+)$/;
 

@@ -4,7 +4,7 @@ import type {
   MutateRowsRequest,
   MutateRowsResponse,
   MutateRowsResponse_Entry,
-} from '../../proto/google/bigtable/v2/bigtable.ts';
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { nowMicros, type Database } from './database.ts';
 import type { EffectOf } from './faults.ts';
 import { requireProfile } from './profiles.ts';

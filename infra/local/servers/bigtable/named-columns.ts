@@ -1,4 +1,4 @@
-import type { RowFilter } from '../../proto/google/bigtable/v2/data.ts';
+import type { RowFilter } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { columnRun, type Cell, type Row } from './row.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js';
-import type { RateLimitInfo } from '../../proto/google/bigtable/v2/bigtable.ts';
-import { FeatureFlags } from '../../proto/google/bigtable/v2/feature_flags.ts';
+import type { RateLimitInfo } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { FeatureFlags } from '../../../../shared/proto/google/bigtable/v2/feature_flags.ts';
 
 /** The metadata in which clients announce what they understand: `FeatureFlags`, base64url. */
 const FEATURES_HEADER = 'bigtable-features';

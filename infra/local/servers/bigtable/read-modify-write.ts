@@ -1,6 +1,6 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { ReadModifyWriteRowRequest } from '../../proto/google/bigtable/v2/bigtable.ts';
-import type { Family, Mutation, ReadModifyWriteRule, Row } from '../../proto/google/bigtable/v2/data.ts';
+import type { ReadModifyWriteRowRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import type { Family, Mutation, ReadModifyWriteRule, Row } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { int64Bytes } from './aggregates.ts';
 import { serverTime } from './apply.ts';
 import { nowMicros, type Database } from './database.ts';

@@ -4,7 +4,7 @@ import type {
   ReadRowsRequest,
   ReadRowsResponse,
   ReadRowsResponse_CellChunk,
-} from '../../proto/google/bigtable/v2/bigtable.ts';
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { StreamContext } from './calls.ts';
 import { refusal } from './calls.ts';
 import { chunkBytes, rowChunks } from './chunks.ts';

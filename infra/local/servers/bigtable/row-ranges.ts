@@ -1,5 +1,5 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { RowRange, RowSet } from '../../proto/google/bigtable/v2/data.ts';
+import type { RowRange, RowSet } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import type { RowIndex } from './row-index.ts';
 import { latin1, type Row } from './row.ts';
 

@@ -1,4 +1,4 @@
-import type { GetAppProfileRequest } from '../../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
+import type { GetAppProfileRequest } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
 import type {
   CreateTableRequest,
   CheckConsistencyRequest,
@@ -9,7 +9,7 @@ import type {
   ListTablesRequest,
   ModifyColumnFamiliesRequest,
   UpdateTableRequest,
-} from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+} from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import type {
   CheckAndMutateRowRequest,
   MutateRowRequest,
@@ -18,7 +18,7 @@ import type {
   ReadModifyWriteRowRequest,
   ReadRowsRequest,
   SampleRowKeysRequest,
-} from '../../proto/google/bigtable/v2/bigtable.ts';
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 
 /** The RPCs that the local Bigtable serves, by their names in the protos, with their requests. */
 export interface RpcRequests {

@@ -1,4 +1,7 @@
-import type { SampleRowKeysRequest, SampleRowKeysResponse } from '../../proto/google/bigtable/v2/bigtable.ts';
+import type {
+  SampleRowKeysRequest,
+  SampleRowKeysResponse,
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { Database } from './database.ts';
 import { requireProfile } from './profiles.ts';
 import { keyRanges, rowsIn } from './row-ranges.ts';

@@ -1,7 +1,7 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import { GcRule as WireGcRule, type ColumnFamily } from '../../proto/google/bigtable/admin/v2/table.ts';
-import type { Type, Type_Aggregate } from '../../proto/google/bigtable/admin/v2/types.ts';
-import type { Duration } from '../../proto/google/protobuf/duration.ts';
+import { GcRule as WireGcRule, type ColumnFamily } from '../../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { Type, Type_Aggregate } from '../../../../shared/proto/google/bigtable/admin/v2/types.ts';
+import type { Duration } from '../../../../shared/proto/google/protobuf/duration.ts';
 import type { Aggregate, AggregateInput, Aggregator } from './aggregates.ts';
 import type { GcRule } from './gc.ts';
 

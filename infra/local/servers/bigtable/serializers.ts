@@ -1,15 +1,22 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
-import { BigtableService, MutateRowsResponse, ReadRowsResponse } from '../../proto/google/bigtable/v2/bigtable.ts';
+import { serviceOf } from '../rpc/definition.ts';
+import {
+  BigtableDefinition,
+  MutateRowsResponse,
+  ReadRowsResponse,
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+
+const BIGTABLE = serviceOf(BigtableDefinition);
 
 /** The generated service, with the two serializers that carry bulk made cheaper. The bytes are the same. */
 export const BulkBigtableService = {
-  ...BigtableService,
+  ...BIGTABLE,
   readRows: {
-    ...BigtableService.readRows,
+    ...BIGTABLE.readRows,
     responseSerialize: reusingWriter<ReadRowsResponse>((message, writer) => ReadRowsResponse.encode(message, writer)),
   },
   mutateRows: {
-    ...BigtableService.mutateRows,
+    ...BIGTABLE.mutateRows,
     responseSerialize: reusingWriter<MutateRowsResponse>((message, writer) =>
       MutateRowsResponse.encode(message, writer),
     ),

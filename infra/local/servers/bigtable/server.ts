@@ -2,8 +2,8 @@ import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
 import { systemRandom, type Random } from '../../../../shared/base/ids.ts';
 import { describeError, type Logger } from '../../../../shared/base/logging.ts';
 import { serveGrpc } from '../rpc/grpc.ts';
-import { BigtableInstanceAdminService } from '../../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
-import { BigtableTableAdminService } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { BigtableInstanceAdminDefinition } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
+import { BigtableTableAdminDefinition } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import { adminService } from './admin-service.ts';
 import type { CallContext } from './calls.ts';
 import { dataService } from './data-service.ts';
@@ -16,6 +16,7 @@ import { RowPace } from './row-pace.ts';
 import type { RpcMethod } from './rpc-methods.ts';
 import { BulkBigtableService } from './serializers.ts';
 import { TableStore } from './table-store.ts';
+import { serviceOf } from '../rpc/definition.ts';
 
 export interface LocalBigtableOptions {
   /** Default: a free port. */
@@ -92,9 +93,9 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
   const endpoint = await serveGrpc(
     [
       { definition: BulkBigtableService, implementation: { ...dataService(database, context, pace) } },
-      { definition: BigtableTableAdminService, implementation: { ...adminService(database, context) } },
+      { definition: serviceOf(BigtableTableAdminDefinition), implementation: { ...adminService(database, context) } },
       {
-        definition: BigtableInstanceAdminService,
+        definition: serviceOf(BigtableInstanceAdminDefinition),
         implementation: { ...instanceAdminService(database, context) },
       },
     ],

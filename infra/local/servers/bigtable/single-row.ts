@@ -1,6 +1,9 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { CheckAndMutateRowRequest, MutateRowRequest } from '../../proto/google/bigtable/v2/bigtable.ts';
-import type { Mutation } from '../../proto/google/bigtable/v2/data.ts';
+import type {
+  CheckAndMutateRowRequest,
+  MutateRowRequest,
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import type { Mutation } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { nowMicros, type Database } from './database.ts';
 import { compileFilter, passingCells } from './filters.ts';
 import type { Limits } from './limits.ts';

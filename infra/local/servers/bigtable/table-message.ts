@@ -3,7 +3,7 @@ import {
   Table_TimestampGranularity,
   Table_View,
   type Table,
-} from '../../proto/google/bigtable/admin/v2/table.ts';
+} from '../../../../shared/proto/google/bigtable/admin/v2/table.ts';
 import type { StoredTable } from './table-store.ts';
 
 /** The one cluster of every instance. */

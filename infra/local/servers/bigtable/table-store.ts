@@ -1,6 +1,6 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { ChangeStreamConfig } from '../../proto/google/bigtable/admin/v2/table.ts';
-import type { Idempotency, Mutation } from '../../proto/google/bigtable/v2/data.ts';
+import type { ChangeStreamConfig } from '../../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { Idempotency, Mutation } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { applyMutations } from './apply.ts';
 import type { GcRule } from './gc.ts';
 import { RowIndex } from './row-index.ts';

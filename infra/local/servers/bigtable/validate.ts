@@ -1,6 +1,11 @@
 import { printableBytes } from '../../../../shared/model/bytes.ts';
-import type { MutateRowsRequest_Entry } from '../../proto/google/bigtable/v2/bigtable.ts';
-import type { Mutation, Mutation_AddToCell, Mutation_MergeToCell, Value } from '../../proto/google/bigtable/v2/data.ts';
+import type { MutateRowsRequest_Entry } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import type {
+  Mutation,
+  Mutation_AddToCell,
+  Mutation_MergeToCell,
+  Value,
+} from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { stateLength } from './aggregates.ts';
 import type { Limits } from './limits.ts';
 import type { Family } from './schema.ts';

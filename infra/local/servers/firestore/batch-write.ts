@@ -1,8 +1,8 @@
 import { STATUS_CODES } from '../../../../shared/model/status.ts';
 import { GrpcError } from '../rpc/grpc.ts';
-import type { BatchWriteResponse } from '../../proto/google/firestore/v1/firestore.ts';
-import type { Write, WriteResult } from '../../proto/google/firestore/v1/write.ts';
-import type { Status } from '../../proto/google/rpc/status.ts';
+import type { BatchWriteResponse } from '../../../../shared/proto/google/firestore/v1/firestore.ts';
+import type { Write, WriteResult } from '../../../../shared/proto/google/firestore/v1/write.ts';
+import type { Status } from '../../../../shared/proto/google/rpc/status.ts';
 import { requireWrites, writeOnceUnlocked } from './commit.ts';
 import type { RequestOf } from './rpc-methods.ts';
 import type { FirestoreState } from './state.ts';

@@ -1,4 +1,4 @@
-import type { Write, WriteResult } from '../../proto/google/firestore/v1/write.ts';
+import type { Write, WriteResult } from '../../../../shared/proto/google/firestore/v1/write.ts';
 import type { StoredDocument } from './document.ts';
 import type { Change, DocumentView } from './document-store.ts';
 import { applyWrite, writtenDocument } from './write.ts';

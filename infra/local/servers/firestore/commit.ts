@@ -1,7 +1,7 @@
 import { GrpcError } from '../rpc/grpc.ts';
 import { timestampOfMicros } from '../rpc/proto-time.ts';
-import type { CommitResponse } from '../../proto/google/firestore/v1/firestore.ts';
-import type { Write, WriteResult } from '../../proto/google/firestore/v1/write.ts';
+import type { CommitResponse } from '../../../../shared/proto/google/firestore/v1/firestore.ts';
+import type { Write, WriteResult } from '../../../../shared/proto/google/firestore/v1/write.ts';
 import { planCommit, type CommitPlan } from './commit-plan.ts';
 import { parseDocumentName, requireWithin } from './names.ts';
 import type { RequestOf } from './rpc-methods.ts';

@@ -1,5 +1,5 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { Value } from '../../proto/google/firestore/v1/document.ts';
+import type { Value } from '../../../../shared/proto/google/firestore/v1/document.ts';
 import type { Fields, StoredDocument } from './document.ts';
 import { LIMITS } from './limits.ts';
 

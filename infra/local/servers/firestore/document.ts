@@ -1,6 +1,6 @@
 import { timestampOfMicros } from '../rpc/proto-time.ts';
-import type { Document, Value } from '../../proto/google/firestore/v1/document.ts';
-import type { Timestamp } from '../../proto/google/protobuf/timestamp.ts';
+import type { Document, Value } from '../../../../shared/proto/google/firestore/v1/document.ts';
+import type { Timestamp } from '../../../../shared/proto/google/protobuf/timestamp.ts';
 import type { FieldPath } from './field-path.ts';
 
 export type Fields = Readonly<Record<string, Value>>;

@@ -1,4 +1,4 @@
-import type { Value } from '../../proto/google/firestore/v1/document.ts';
+import type { Value } from '../../../../shared/proto/google/firestore/v1/document.ts';
 import type { Fields } from './document.ts';
 import { compareValues } from './value-order.ts';
 

@@ -1,6 +1,9 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { Document } from '../../proto/google/firestore/v1/document.ts';
-import type { ListCollectionIdsResponse, ListDocumentsResponse } from '../../proto/google/firestore/v1/firestore.ts';
+import type { Document } from '../../../../shared/proto/google/firestore/v1/document.ts';
+import type {
+  ListCollectionIdsResponse,
+  ListDocumentsResponse,
+} from '../../../../shared/proto/google/firestore/v1/firestore.ts';
 import { documentMessage } from './document.ts';
 import type { DocumentView } from './document-store.ts';
 import { NAME_FIELD, parseFieldPath } from './field-path.ts';

@@ -1,5 +1,8 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { RunAggregationQueryResponse, RunQueryResponse } from '../../proto/google/firestore/v1/firestore.ts';
+import type {
+  RunAggregationQueryResponse,
+  RunQueryResponse,
+} from '../../../../shared/proto/google/firestore/v1/firestore.ts';
 import { documentMessage } from './document.ts';
 import { databaseOf } from './names.ts';
 import { aggregate } from './query/aggregations.ts';

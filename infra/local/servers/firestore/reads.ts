@@ -1,9 +1,9 @@
 import { GrpcError } from '../rpc/grpc.ts';
 import { timestampOfMicros } from '../rpc/proto-time.ts';
-import type { DocumentMask, TransactionOptions } from '../../proto/google/firestore/v1/common.ts';
-import type { Document } from '../../proto/google/firestore/v1/document.ts';
-import type { BatchGetDocumentsResponse } from '../../proto/google/firestore/v1/firestore.ts';
-import type { Timestamp } from '../../proto/google/protobuf/timestamp.ts';
+import type { DocumentMask, TransactionOptions } from '../../../../shared/proto/google/firestore/v1/common.ts';
+import type { Document } from '../../../../shared/proto/google/firestore/v1/document.ts';
+import type { BatchGetDocumentsResponse } from '../../../../shared/proto/google/firestore/v1/firestore.ts';
+import type { Timestamp } from '../../../../shared/proto/google/protobuf/timestamp.ts';
 import { documentMessage } from './document.ts';
 import type { DocumentView } from './document-store.ts';
 import { parseFieldPath, type FieldPath } from './field-path.ts';

@@ -12,8 +12,9 @@ import type {
   RunAggregationQueryRequest,
   RunQueryRequest,
   UpdateDocumentRequest,
-} from '../../proto/google/firestore/v1/firestore.ts';
-import { FirestoreService } from '../../proto/google/firestore/v1/firestore.ts';
+} from '../../../../shared/proto/google/firestore/v1/firestore.ts';
+import { FirestoreDefinition } from '../../../../shared/proto/google/firestore/v1/firestore.ts';
+import { serviceOf } from '../rpc/definition.ts';
 
 /** A request that knows how long it was on the wire. */
 export type Sized<Request> = Request & { readonly bytes: number };
@@ -39,16 +40,28 @@ export type RpcMethod = keyof RpcRequests;
 
 export type RequestOf<Method extends RpcMethod> = RpcRequests[Method];
 
+const FIRESTORE = serviceOf(FirestoreDefinition);
+
 /** The generated service, with the two requests sized that carry documents in number. */
 export const SizedFirestoreService = {
-  ...FirestoreService,
-  commit: { ...FirestoreService.commit, requestDeserialize: sized(FirestoreService.commit.requestDeserialize) },
+  ...FIRESTORE,
+  commit: { ...FIRESTORE.commit, requestDeserialize: sized(FIRESTORE.commit.requestDeserialize) },
   batchWrite: {
-    ...FirestoreService.batchWrite,
-    requestDeserialize: sized(FirestoreService.batchWrite.requestDeserialize),
+    ...FIRESTORE.batchWrite,
+    requestDeserialize: sized(FIRESTORE.batchWrite.requestDeserialize),
   },
 };
 
 function sized<Request extends object>(decode: (bytes: Buffer) => Request): (bytes: Buffer) => Sized<Request> {
   return (bytes) => ({ ...decode(bytes), bytes: bytes.length });
 }
+
+const unservedReason = (rpc: string, reason: string): string => `the local Firestore does not serve ${rpc}: ${reason}`;
+
+/** RPCs that are refused, and why. */
+export const UNSERVED = {
+  PartitionQuery: unservedReason('PartitionQuery', 'it does not partition queries'),
+  ExecutePipeline: unservedReason('ExecutePipeline', 'it runs structured queries only'),
+  Listen: unservedReason('Listen', 'it tells nobody of changes; read again instead'),
+  Write: unservedReason('Write', 'it takes no stream of writes; use Commit'),
+};

@@ -1,13 +1,15 @@
 import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
 import { describeError, type Logger } from '../../../../shared/base/logging.ts';
+import { FirestoreDefinition } from '../../../../shared/proto/google/firestore/v1/firestore.ts';
 import { serveGrpc } from '../rpc/grpc.ts';
+import { unserved } from '../rpc/unserved.ts';
 import type { CallContext } from './calls.ts';
 import { CommitClock } from './commit-clock.ts';
 import { BillingCounters, type BilledOperations } from './counters.ts';
 import { DocumentStore } from './document-store.ts';
 import { Faults } from './faults.ts';
 import { LIMITS } from './limits.ts';
-import { SizedFirestoreService, type RpcMethod } from './rpc-methods.ts';
+import { SizedFirestoreService, UNSERVED, type RpcMethod } from './rpc-methods.ts';
 import { firestoreService } from './service.ts';
 import type { FirestoreState } from './state.ts';
 import { Transactions } from './transactions.ts';
@@ -71,7 +73,10 @@ export async function startFirestoreServer(options: LocalFirestoreOptions = {}):
       options.log?.log('ERROR', `local Firestore: ${method} failed`, { error: describeError(error) }),
   };
   const endpoint = await serveGrpc(
-    [{ definition: SizedFirestoreService, implementation: { ...firestoreService(state, context) } }],
+    [
+      { definition: SizedFirestoreService, implementation: { ...firestoreService(state, context) } },
+      unserved(FirestoreDefinition.fullName, UNSERVED),
+    ],
     options.port,
   );
   return {

@@ -1,5 +1,3 @@
-import type { handleBidiStreamingCall, handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
-import { GrpcError } from '../rpc/grpc.ts';
 import { batchWrite } from './batch-write.ts';
 import { streaming, unary, type CallContext } from './calls.ts';
 import { commit } from './commit.ts';
@@ -32,24 +30,5 @@ export function firestoreService(state: FirestoreState, context: CallContext) {
     createDocument: unary(context, 'CreateDocument', (request, signal) => createDocument(state, request, signal)),
     updateDocument: unary(context, 'UpdateDocument', (request, signal) => updateDocument(state, request, signal)),
     deleteDocument: unary(context, 'DeleteDocument', (request, signal) => deleteDocument(state, request, signal)),
-    partitionQuery: unaryMissing('PartitionQuery: it does not partition queries'),
-    executePipeline: streamMissing('ExecutePipeline: it runs structured queries only'),
-    listen: streamMissing('Listen: it tells nobody of changes; read again instead'),
-    write: streamMissing('Write: it takes no stream of writes; use Commit'),
   };
 }
-
-const unimplemented = (what: string): GrpcError =>
-  new GrpcError('UNIMPLEMENTED', `the local Firestore does not serve ${what}`);
-
-const unaryMissing =
-  (what: string): handleUnaryCall<unknown, never> =>
-  (_call, answer) => {
-    answer(unimplemented(what));
-  };
-
-const streamMissing =
-  (what: string): handleServerStreamingCall<unknown, never> & handleBidiStreamingCall<unknown, never> =>
-  (call: { emit(event: 'error', error: Error): boolean }) => {
-    call.emit('error', unimplemented(what));
-  };

@@ -1,7 +1,7 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { Document } from '../../proto/google/firestore/v1/document.ts';
-import type { Empty } from '../../proto/google/protobuf/empty.ts';
-import type { Write } from '../../proto/google/firestore/v1/write.ts';
+import type { Document } from '../../../../shared/proto/google/firestore/v1/document.ts';
+import type { Empty } from '../../../../shared/proto/google/protobuf/empty.ts';
+import type { Write } from '../../../../shared/proto/google/firestore/v1/write.ts';
 import { commit } from './commit.ts';
 import { documentMessage } from './document.ts';
 import { parseFieldPath } from './field-path.ts';

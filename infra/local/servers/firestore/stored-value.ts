@@ -1,5 +1,5 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { Value } from '../../proto/google/firestore/v1/document.ts';
+import type { Value } from '../../../../shared/proto/google/firestore/v1/document.ts';
 import { storedTimestamp, timestampValue, type Fields } from './document.ts';
 import { LIMITS } from './limits.ts';
 import { isVector, VECTOR_TYPE_KEY } from './value-order.ts';

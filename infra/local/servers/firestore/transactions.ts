@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/base/clock.ts';
 import { abortReason } from '../../../../shared/base/clock.ts';
 import { GrpcError } from '../rpc/grpc.ts';
-import type { TransactionOptions } from '../../proto/google/firestore/v1/common.ts';
+import type { TransactionOptions } from '../../../../shared/proto/google/firestore/v1/common.ts';
 import type { StoredDocument } from './document.ts';
 import type { Change, DocumentView } from './document-store.ts';
 import { concerns, type CompiledQuery } from './query/query.ts';

@@ -1,6 +1,6 @@
 import { GrpcError } from '../rpc/grpc.ts';
-import type { Value } from '../../proto/google/firestore/v1/document.ts';
-import type { DocumentTransform_FieldTransform as FieldTransform } from '../../proto/google/firestore/v1/write.ts';
+import type { Value } from '../../../../shared/proto/google/firestore/v1/document.ts';
+import type { DocumentTransform_FieldTransform as FieldTransform } from '../../../../shared/proto/google/firestore/v1/write.ts';
 import { timestampOfMicros } from '../rpc/proto-time.ts';
 import { timestampValue } from './document.ts';
 import { compareValues, equalValues, isNaNValue, numberOf } from './value-order.ts';

@@ -1,8 +1,8 @@
 import { GrpcError } from '../rpc/grpc.ts';
 import { microsOfTimestamp, timestampOfMicros } from '../rpc/proto-time.ts';
-import type { Precondition } from '../../proto/google/firestore/v1/common.ts';
-import type { Value } from '../../proto/google/firestore/v1/document.ts';
-import type { Write, WriteResult } from '../../proto/google/firestore/v1/write.ts';
+import type { Precondition } from '../../../../shared/proto/google/firestore/v1/common.ts';
+import type { Value } from '../../../../shared/proto/google/firestore/v1/document.ts';
+import type { Write, WriteResult } from '../../../../shared/proto/google/firestore/v1/write.ts';
 import { fieldAt, withFieldAt, type Fields, type StoredDocument } from './document.ts';
 import { requireDocumentSize } from './document-size.ts';
 import { NAME_FIELD, parseFieldPath } from './field-path.ts';

@@ -1,4 +1,4 @@
-import type { PubsubMessage } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { PubsubMessage } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import type { Entry } from './entry.ts';
 import { parseName } from './names.ts';
 import { rfc3339OfMicros } from '../rpc/proto-time.ts';

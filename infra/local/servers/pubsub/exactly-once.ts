@@ -1,6 +1,6 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { Metadata } from '@grpc/grpc-js';
-import { Status } from '../../proto/google/rpc/status.ts';
+import { Status } from '../../../../shared/proto/google/rpc/status.ts';
 import { STATUS_CODES } from '../../../../shared/model/status.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 

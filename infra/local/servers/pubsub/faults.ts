@@ -1,8 +1,8 @@
 import type { StatusName } from '../../../../shared/model/status.ts';
-import type { PublisherService, SubscriberService } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { PublisherDefinition, SubscriberDefinition } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 
 /** A method of the two services, by the name its handler has. */
-export type PubSubMethod = keyof typeof PublisherService | keyof typeof SubscriberService;
+export type PubSubMethod = keyof PublisherDefinition['methods'] | keyof SubscriberDefinition['methods'];
 
 /** What a rule is limited to. Absent means no limit. */
 interface FaultScope {

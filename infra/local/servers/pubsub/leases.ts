@@ -1,4 +1,4 @@
-import type { ReceivedMessage } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { ReceivedMessage } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 import type { SubscriptionSettings } from './settings.ts';
 import type { Delivery } from './subscription-state.ts';

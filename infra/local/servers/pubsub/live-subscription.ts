@@ -1,5 +1,5 @@
 import type { Random } from '../../../../shared/base/ids.ts';
-import type { Subscription as SubscriptionResource } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { Subscription as SubscriptionResource } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import type { GrpcError } from '../rpc/grpc.ts';
 import { PUSH_BACKOFF_BOUNDS } from './backoff.ts';
 import type { Entry, Holder } from './entry.ts';

@@ -1,4 +1,4 @@
-import type { PubsubMessage } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { PubsubMessage } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { messageBytes } from './limits.ts';
 import { timestampOfMicros } from '../rpc/proto-time.ts';
 

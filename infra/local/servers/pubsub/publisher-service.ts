@@ -1,11 +1,16 @@
-import type { PublisherServer } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { PublisherDefinition } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 import { unary, type CallContext } from './rpc.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Topics } from './topics.ts';
+import { type HandlersOf } from '../rpc/definition.ts';
 
 /** google.pubsub.v1.Publisher over the server's topics. */
-export function publisherService(topics: Topics, subscriptions: Subscriptions, context: CallContext): PublisherServer {
+export function publisherService(
+  topics: Topics,
+  subscriptions: Subscriptions,
+  context: CallContext,
+): HandlersOf<PublisherDefinition> {
   return {
     createTopic: unary(context, 'createTopic', (topic) => topics.create(topic)),
     getTopic: unary(context, 'getTopic', ({ topic }) => topics.get(topic)),
@@ -32,12 +37,6 @@ export function publisherService(topics: Topics, subscriptions: Subscriptions, c
         );
       }
       return { messageIds };
-    }),
-    listTopicSnapshots: unary(context, 'listTopicSnapshots', () => {
-      throw new GrpcError('UNIMPLEMENTED', 'this local server has no snapshots; seek to a time instead');
-    }),
-    detachSubscription: unary(context, 'detachSubscription', () => {
-      throw new GrpcError('UNIMPLEMENTED', 'this local server cannot detach a subscription; delete it instead');
     }),
   };
 }

@@ -1,5 +1,5 @@
 import type { ServerUnaryCall } from '@grpc/grpc-js';
-import type { PullRequest, PullResponse } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { PullRequest, PullResponse } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 import { received } from './leases.ts';
 import type { LiveSubscription } from './live-subscription.ts';

@@ -1,17 +1,19 @@
 import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
 import { systemRandom, type Random } from '../../../../shared/base/ids.ts';
 import { serveGrpc } from '../rpc/grpc.ts';
-import { PublisherService, SubscriberService } from '../../proto/google/pubsub/v1/pubsub.ts';
+import { PublisherDefinition, SubscriberDefinition } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { deadLetter } from './dead-letter.ts';
 import { FaultBook, type Faults } from './faults.ts';
 import type { SubscriptionContext, SubscriptionCounters } from './live-subscription.ts';
 import { MessageStore } from './message-store.ts';
 import { publisherService } from './publisher-service.ts';
 import type { CallContext } from './rpc.ts';
-import { subscriberService } from './subscriber-service.ts';
+import { subscriberService, UNSERVED_PUBLISHER, UNSERVED_SUBSCRIBER } from './subscriber-service.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { createTiming } from './timing.ts';
 import { Topics } from './topics.ts';
+import { serviceOf } from '../rpc/definition.ts';
+import { unserved } from '../rpc/unserved.ts';
 
 export interface PubSubServerOptions {
   /** Port on 127.0.0.1. Default: a free one. */
@@ -72,8 +74,10 @@ export async function startPubSubServer(options: PubSubServerOptions = {}): Prom
   const calls: CallContext = { faults, timing, closing: closing.signal };
   const endpoint = await serveGrpc(
     [
-      { definition: PublisherService, implementation: publisherService(topics, subscriptions, calls) },
-      { definition: SubscriberService, implementation: subscriberService(subscriptions, calls) },
+      { definition: serviceOf(PublisherDefinition), implementation: publisherService(topics, subscriptions, calls) },
+      { definition: serviceOf(SubscriberDefinition), implementation: subscriberService(subscriptions, calls) },
+      unserved(PublisherDefinition.fullName, UNSERVED_PUBLISHER),
+      unserved(SubscriberDefinition.fullName, UNSERVED_SUBSCRIBER),
     ],
     options.port,
   );

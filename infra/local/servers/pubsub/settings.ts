@@ -1,4 +1,4 @@
-import type { Subscription } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { Subscription } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import type { RetryDelays } from './backoff.ts';
 import { compileFilter, type MessageFilter } from './filter.ts';
 import { millisOfDuration } from '../rpc/proto-time.ts';

@@ -1,5 +1,5 @@
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
-import type { StreamingPullRequest, StreamingPullResponse } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { StreamingPullRequest, StreamingPullResponse } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import type { Holder } from './entry.ts';
 import { leaseMillis, received } from './leases.ts';
 import type { Consumer, LiveSubscription } from './live-subscription.ts';

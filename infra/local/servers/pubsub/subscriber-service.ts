@@ -1,4 +1,4 @@
-import type { Snapshot, SubscriberServer } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { SubscriberDefinition } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 import { refuseStale } from './exactly-once.ts';
 import { leaseMillis } from './leases.ts';
@@ -7,9 +7,13 @@ import { pull } from './pull.ts';
 import { unary, type CallContext } from './rpc.ts';
 import { streamingPull } from './streaming-pull.ts';
 import type { Subscriptions } from './subscriptions.ts';
+import { type HandlersOf } from '../rpc/definition.ts';
 
 /** google.pubsub.v1.Subscriber over the server's subscriptions. */
-export function subscriberService(subscriptions: Subscriptions, context: CallContext): SubscriberServer {
+export function subscriberService(
+  subscriptions: Subscriptions,
+  context: CallContext,
+): HandlersOf<SubscriberDefinition> {
   return {
     createSubscription: unary(context, 'createSubscription', (subscription) => subscriptions.create(subscription)),
     getSubscription: unary(context, 'getSubscription', ({ subscription }) => subscriptions.find(subscription).resource),
@@ -30,12 +34,11 @@ export function subscriberService(subscriptions: Subscriptions, context: CallCon
     }),
     seek: unary(context, 'seek', ({ subscription, target }) => {
       const found = subscriptions.find(subscription);
-      if (target?.$case !== 'time') throw noSnapshots();
+      if (target?.$case !== 'time') throw new GrpcError('UNIMPLEMENTED', NO_SNAPSHOTS);
       found.seek(microsOfTimestamp(target.value));
       return {};
     }),
     ...deliveryMethods(subscriptions, context),
-    ...snapshotMethods(context),
   };
 }
 
@@ -56,25 +59,21 @@ function deliveryMethods(subscriptions: Subscriptions, context: CallContext) {
       refuseStale(found.modifyDeadline(ackIds, millis), found.settings.isExactlyOnce);
       return {};
     }),
-  } satisfies Partial<SubscriberServer>;
+  } satisfies Partial<HandlersOf<SubscriberDefinition>>;
 }
 
-function snapshotMethods(context: CallContext) {
-  const refuse = (): Snapshot => {
-    throw noSnapshots();
-  };
-  return {
-    getSnapshot: unary(context, 'getSnapshot', refuse),
-    createSnapshot: unary(context, 'createSnapshot', refuse),
-    updateSnapshot: unary(context, 'updateSnapshot', refuse),
-    listSnapshots: unary(context, 'listSnapshots', () => {
-      throw noSnapshots();
-    }),
-    deleteSnapshot: unary(context, 'deleteSnapshot', () => {
-      throw noSnapshots();
-    }),
-  } satisfies Partial<SubscriberServer>;
-}
+const NO_SNAPSHOTS = 'this local server has no snapshots; seek to a time instead';
 
-const noSnapshots = (): GrpcError =>
-  new GrpcError('UNIMPLEMENTED', 'this local server has no snapshots; seek to a time instead');
+/** RPCs that are refused, and why. */
+export const UNSERVED_SUBSCRIBER = {
+  GetSnapshot: NO_SNAPSHOTS,
+  ListSnapshots: NO_SNAPSHOTS,
+  CreateSnapshot: NO_SNAPSHOTS,
+  UpdateSnapshot: NO_SNAPSHOTS,
+  DeleteSnapshot: NO_SNAPSHOTS,
+};
+
+export const UNSERVED_PUBLISHER = {
+  ListTopicSnapshots: NO_SNAPSHOTS,
+  DetachSubscription: 'this local server cannot detach a subscription; delete it instead',
+};

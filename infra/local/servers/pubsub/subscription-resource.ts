@@ -1,5 +1,5 @@
-import type { Duration } from '../../proto/google/protobuf/duration.ts';
-import type { Subscription } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { Duration } from '../../../../shared/proto/google/protobuf/duration.ts';
+import type { Subscription } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 import { compileFilter } from './filter.ts';
 import { parseName } from './names.ts';

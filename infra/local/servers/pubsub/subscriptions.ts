@@ -1,4 +1,4 @@
-import type { PushConfig, Subscription } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { PushConfig, Subscription } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 import { LiveSubscription, type SubscriptionContext } from './live-subscription.ts';
 import { DELETED_TOPIC, parseName, parseProject } from './names.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../shared/base/clock.ts';
-import type { PubsubMessage, Topic } from '../../proto/google/pubsub/v1/pubsub.ts';
+import type { PubsubMessage, Topic } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 import { checkPublish } from './limits.ts';
 import type { LiveSubscription } from './live-subscription.ts';

@@ -29,11 +29,14 @@ export interface GrpcEndpoint {
 /** The largest message the local servers take: the clients send up to 256 MiB to Bigtable. */
 const MAX_MESSAGE_BYTES = 300 * 1024 * 1024;
 
+/** An API's definition and what answers its calls. */
+export interface Service {
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
+}
+
 /** Serves gRPC services on 127.0.0.1, on a free port unless one is named. */
-export async function serveGrpc(
-  services: readonly { definition: ServiceDefinition; implementation: UntypedServiceImplementation }[],
-  port = 0,
-): Promise<GrpcEndpoint> {
+export async function serveGrpc(services: readonly Service[], port = 0): Promise<GrpcEndpoint> {
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': -1,

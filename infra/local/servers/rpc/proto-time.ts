@@ -1,5 +1,5 @@
-import type { Duration } from '../../proto/google/protobuf/duration.ts';
-import type { Timestamp } from '../../proto/google/protobuf/timestamp.ts';
+import type { Duration } from '../../../../shared/proto/google/protobuf/duration.ts';
+import type { Timestamp } from '../../../../shared/proto/google/protobuf/timestamp.ts';
 
 /** Conversions between protobuf's times and plain numbers. Pure. */
 

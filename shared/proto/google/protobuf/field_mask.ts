@@ -13,25 +13,16 @@ export const protobufFileName = "google/protobuf/field_mask.proto";
 
 export interface FieldMask {
   paths: string[];
-  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 function createBaseFieldMask(): FieldMask {
-  return { paths: [], _unknownFields: {} };
+  return { paths: [] };
 }
 
 export const FieldMask: MessageFns<FieldMask> & FieldMaskWrapperFns = {
   encode(message: FieldMask, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.paths) {
       writer.uint32(10).string(v!);
-    }
-    if (message._unknownFields !== undefined) {
-      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
-        const tag = parseInt(key, 10);
-        for (const value of values) {
-          writer.uint32(tag).raw(value);
-        }
-      }
     }
     return writer;
   },
@@ -61,15 +52,7 @@ export const FieldMask: MessageFns<FieldMask> & FieldMaskWrapperFns = {
         if ((tag & 7) === 4 || tag === 0) {
           break;
         }
-        const buf = reader.skip(tag & 7);
-
-        const list = message._unknownFields![tag];
-
-        if (list === undefined) {
-          message._unknownFields![tag] = [buf];
-        } else {
-          list.push(buf);
-        }
+        reader.skip(tag & 7);
       }
       return message;
     } finally {

@@ -1,20 +1,20 @@
-import { credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../../shared/base/errors.ts';
 import { startLocalCloud, type LocalCloud } from '../../../../infra/local/cloud/cloud.ts';
 import { planDeployment } from '../../../../infra/local/run/deployment.ts';
-import { SubscriberClient, type Subscription } from '../../../../infra/local/proto/google/pubsub/v1/pubsub.ts';
+import { SubscriberDefinition, type Subscription } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { ensureSubscriptions, stopPush } from '../../../../infra/local/cloud/pubsub-resources.ts';
 import { parseTableDeclarations } from '../../../../infra/local/cloud/table-declarations.ts';
 import { ensureTables } from '../../../../infra/local/cloud/table-resources.ts';
 import { unary } from '../../../../infra/local/cloud/unary.ts';
 import { resolveConfig } from '../../../../shared/config/resolve.ts';
+import { connectTo, type ClientOf } from '../../../../infra/local/servers/rpc/client.ts';
 
 let cloud: LocalCloud;
-let subscriber: SubscriberClient;
+let subscriber: ClientOf<SubscriberDefinition>;
 beforeAll(async () => {
   cloud = await startLocalCloud({ env: {} });
-  subscriber = new SubscriberClient(cloud.pubsubHost, credentials.createInsecure());
+  subscriber = connectTo(SubscriberDefinition, cloud.pubsubHost);
 });
 afterAll(async () => {
   subscriber.close();

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
 import { serveGrpc, type GrpcEndpoint } from '../../../../infra/local/servers/rpc/grpc.ts';
 import {
-  BigtableService,
+  BigtableDefinition,
   type MutateRowsRequest,
   MutateRowsResponse,
-} from '../../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
-import { FeatureFlags } from '../../../../infra/local/proto/google/bigtable/v2/feature_flags.ts';
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { FeatureFlags } from '../../../../shared/proto/google/bigtable/v2/feature_flags.ts';
 import { freePort } from '../../../../infra/local/base/tcp.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
@@ -18,6 +18,7 @@ import { tableName } from '../../../../shared/model/table-name.ts';
 import { connect, createTable, readRows } from '../../../support/bigtable-raw-client.ts';
 import { FakeMutateRows } from '../../../support/fake-mutate-rows.ts';
 import { mutateRowsContract, rowEntry } from '../../../support/mutate-rows-contract.ts';
+import { serviceOf } from '../../../../infra/local/servers/rpc/definition.ts';
 
 const T = tableName('p', 'i', 't');
 
@@ -88,7 +89,7 @@ describe('on the wire', () => {
       },
     };
     // Buffers are sent as they are, so that an answer can be what no server should send.
-    const { mutateRows } = BigtableService;
+    const { mutateRows } = serviceOf(BigtableDefinition);
     const definition = {
       mutateRows: {
         ...mutateRows,

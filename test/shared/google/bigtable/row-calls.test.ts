@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LocalBigtable, startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
 import { serveGrpc } from '../../../../infra/local/servers/rpc/grpc.ts';
 import {
-  BigtableService,
+  BigtableDefinition,
   type CheckAndMutateRowRequest,
   type CheckAndMutateRowResponse,
-} from '../../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+} from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { type ClientPoolOptions, ClientPool } from '../../../../shared/google/bigtable/clients.ts';
@@ -17,6 +17,7 @@ import { tableName } from '../../../../shared/model/table-name.ts';
 import { decodeRowAnswer, encodeRowRequest, METHODS } from '../../../../shared/single-row/wire.ts';
 import { connect, createTable, type RawClient, readRows } from '../../../support/bigtable-raw-client.ts';
 import { conditional, increment } from '../../../support/row-requests.ts';
+import { serviceOf } from '../../../../infra/local/servers/rpc/definition.ts';
 
 const T = tableName('p', 'i', 't');
 const LIMITS = { maxActiveInstances: 16, destinationIdleTimeoutMillis: 3_600_000 };
@@ -153,7 +154,7 @@ test('every call is routed by its table and profile', async () => {
       answer(null, { predicateMatched: true });
     },
   };
-  const checkAndMutateRow = BigtableService.checkAndMutateRow;
+  const checkAndMutateRow = serviceOf(BigtableDefinition).checkAndMutateRow;
   const server = await serveGrpc([{ definition: { checkAndMutateRow }, implementation: service }]);
   await withPool({ emulatorEndpoint: server.address }, async (pool) => {
     const send = createRowCalls(pool);

@@ -1,19 +1,19 @@
 import { PubSub } from '@google-cloud/pubsub';
-import { credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { type LocalPubSub, startPubSubServer } from '../../../../infra/local/servers/pubsub/server.ts';
-import { PullRequest, SubscriberClient } from '../../../../infra/local/proto/google/pubsub/v1/pubsub.ts';
+import { PullRequest, SubscriberDefinition } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { blank, unary } from '../../../../infra/local/cloud/unary.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { createDeadLetterTopic } from '../../../../shared/google/pubsub/dead-letter-topic.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { connectTo, type ClientOf } from '../../../../infra/local/servers/rpc/client.ts';
 
 const TOPIC = 'projects/letters/topics/dlq';
 const SUBSCRIPTION = 'projects/letters/subscriptions/reader';
 const signal = new AbortController().signal;
 
 let server: LocalPubSub;
-let subscriber: InstanceType<typeof SubscriberClient>;
+let subscriber: ClientOf<SubscriberDefinition>;
 
 beforeAll(async () => {
   server = await startPubSubServer({ timeScale: 100 });
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const [topic] = await client.createTopic(TOPIC);
   await topic.createSubscription(SUBSCRIPTION);
   await client.close();
-  subscriber = new SubscriberClient(server.address, credentials.createInsecure());
+  subscriber = connectTo(SubscriberDefinition, server.address);
 });
 
 afterEach(async () => {

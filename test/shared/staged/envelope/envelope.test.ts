@@ -9,7 +9,7 @@ import {
   readEnvelope,
 } from '../../../../shared/staged/envelope/envelope.ts';
 import { StoredBytesError } from '../../../../shared/staged/envelope/errors.ts';
-import { CheckAndMutateRowRequest } from '../../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import { CheckAndMutateRowRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { anyEntry } from '../../../support/arbitraries.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry, STAGED_TABLE } from '../../../support/envelopes.ts';
 

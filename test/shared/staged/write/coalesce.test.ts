@@ -7,8 +7,8 @@ import {
   partsOf,
 } from '../../../../shared/staged/write/coalesce.ts';
 import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
-import { CheckAndMutateRowRequest } from '../../../../infra/local/proto/google/bigtable/v2/bigtable.ts';
-import { RowFilter } from '../../../../infra/local/proto/google/bigtable/v2/data.ts';
+import { CheckAndMutateRowRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { RowFilter } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { SERVICE_LIMITS } from '../../../../infra/local/servers/bigtable/limits.ts';
 import { addition, cell, envelopeOf, rowEntry } from '../../../support/envelopes.ts';
 

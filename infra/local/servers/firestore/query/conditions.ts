@@ -1,5 +1,5 @@
 import { GrpcError } from '../../rpc/grpc.ts';
-import type { Value } from '../../../proto/google/firestore/v1/document.ts';
+import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
 import {
   StructuredQuery_CompositeFilter_Operator as CompositeOperator,
   StructuredQuery_FieldFilter_Operator as FieldOperator,
@@ -8,7 +8,7 @@ import {
   type StructuredQuery_FieldReference as FieldReference,
   type StructuredQuery_Filter as Filter,
   type StructuredQuery_UnaryFilter as UnaryFilter,
-} from '../../../proto/google/firestore/v1/query.ts';
+} from '../../../../../shared/proto/google/firestore/v1/query.ts';
 import type { StoredDocument } from '../document.ts';
 import { compareValues, equalValues, isNaNValue, isNull, isSameType } from '../value-order.ts';
 import { fieldReader } from './fields.ts';

@@ -1,6 +1,6 @@
 import { GrpcError } from '../../rpc/grpc.ts';
-import type { Value } from '../../../proto/google/firestore/v1/document.ts';
-import type { StructuredQuery_FieldReference as FieldReference } from '../../../proto/google/firestore/v1/query.ts';
+import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
+import type { StructuredQuery_FieldReference as FieldReference } from '../../../../../shared/proto/google/firestore/v1/query.ts';
 import { fieldAt, type StoredDocument } from '../document.ts';
 import { NAME_FIELD, parseFieldPath } from '../field-path.ts';
 

@@ -1,5 +1,5 @@
 import { GrpcError } from '../../rpc/grpc.ts';
-import type { Value } from '../../../proto/google/firestore/v1/document.ts';
+import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
 import {
   StructuredQuery_Direction as Direction,
   StructuredQuery_FieldFilter_Operator as FieldOperator,
@@ -7,7 +7,7 @@ import {
   type Cursor,
   type StructuredQuery,
   type StructuredQuery_Filter as Filter,
-} from '../../../proto/google/firestore/v1/query.ts';
+} from '../../../../../shared/proto/google/firestore/v1/query.ts';
 import type { StoredDocument } from '../document.ts';
 import { NAME_FIELD } from '../field-path.ts';
 import { compareTexts, compareValues } from '../value-order.ts';

@@ -1,6 +1,6 @@
 import { GrpcError } from '../../rpc/grpc.ts';
-import type { Value } from '../../../proto/google/firestore/v1/document.ts';
-import type { StructuredQuery } from '../../../proto/google/firestore/v1/query.ts';
+import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
+import type { StructuredQuery } from '../../../../../shared/proto/google/firestore/v1/query.ts';
 import type { StoredDocument } from '../document.ts';
 import type { DocumentView } from '../document-store.ts';
 import { NAME_FIELD, parseFieldPath, type FieldPath } from '../field-path.ts';

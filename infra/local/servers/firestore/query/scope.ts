@@ -1,5 +1,5 @@
 import { GrpcError } from '../../rpc/grpc.ts';
-import type { StructuredQuery_CollectionSelector as Selector } from '../../../proto/google/firestore/v1/query.ts';
+import type { StructuredQuery_CollectionSelector as Selector } from '../../../../../shared/proto/google/firestore/v1/query.ts';
 import { lastId, requireParent } from '../names.ts';
 
 /** Which collections a query reads: whether it reads one of this full name. */

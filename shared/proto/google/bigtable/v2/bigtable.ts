@@ -7,12 +7,95 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Duration } from "../../protobuf/duration.ts";
+import { Timestamp } from "../../protobuf/timestamp.ts";
+import { BytesValue, StringValue } from "../../protobuf/wrappers.ts";
 import { Status } from "../../rpc/status.ts";
-import { Idempotency, Mutation, ReadModifyWriteRule, Row, RowFilter } from "./data.ts";
+import {
+  Idempotency,
+  Mutation,
+  ReadModifyWriteRule,
+  Row,
+  RowFilter,
+  RowRange,
+  RowSet,
+  StreamContinuationToken,
+  StreamContinuationTokens,
+  StreamPartition,
+} from "./data.ts";
+import { RequestStats } from "./request_stats.ts";
 
 export const protobufPackage = "google.bigtable.v2";
 
 export const protobufFileName = "google/bigtable/v2/bigtable.proto";
+
+export interface ReadRowsRequest {
+  tableName: string;
+  authorizedViewName: string;
+  materializedViewName: string;
+  appProfileId: string;
+  rows: RowSet | undefined;
+  filter: RowFilter | undefined;
+  rowsLimit: bigint;
+  requestStatsView: ReadRowsRequest_RequestStatsView;
+  reversed: boolean;
+}
+
+export const ReadRowsRequest_RequestStatsView = {
+  REQUEST_STATS_VIEW_UNSPECIFIED: 0,
+  REQUEST_STATS_NONE: 1,
+  REQUEST_STATS_FULL: 2,
+} as const;
+
+export type ReadRowsRequest_RequestStatsView =
+  typeof ReadRowsRequest_RequestStatsView[keyof typeof ReadRowsRequest_RequestStatsView];
+
+export namespace ReadRowsRequest_RequestStatsView {
+  export type REQUEST_STATS_VIEW_UNSPECIFIED = typeof ReadRowsRequest_RequestStatsView.REQUEST_STATS_VIEW_UNSPECIFIED;
+  export type REQUEST_STATS_NONE = typeof ReadRowsRequest_RequestStatsView.REQUEST_STATS_NONE;
+  export type REQUEST_STATS_FULL = typeof ReadRowsRequest_RequestStatsView.REQUEST_STATS_FULL;
+}
+
+export interface ReadRowsResponse {
+  chunks: ReadRowsResponse_CellChunk[];
+  lastScannedRowKey: Buffer;
+  requestStats: RequestStats | undefined;
+}
+
+export interface ReadRowsResponse_CellChunk {
+  rowKey: Buffer;
+  familyName: string | undefined;
+  qualifier: Buffer | undefined;
+  timestampMicros: bigint;
+  labels: string[];
+  value: Buffer;
+  valueSize: number;
+  rowStatus: { $case: "resetRow"; value: boolean } | { $case: "commitRow"; value: boolean } | undefined;
+}
+
+export interface SampleRowKeysRequest {
+  tableName: string;
+  authorizedViewName: string;
+  materializedViewName: string;
+  appProfileId: string;
+  rowRange: RowRange | undefined;
+}
+
+export interface SampleRowKeysResponse {
+  rowKey: Buffer;
+  offsetBytes: bigint;
+}
+
+export interface MutateRowRequest {
+  tableName: string;
+  authorizedViewName: string;
+  appProfileId: string;
+  rowKey: Buffer;
+  mutations: Mutation[];
+  idempotency: Idempotency | undefined;
+}
+
+export interface MutateRowResponse {
+}
 
 export interface MutateRowsRequest {
   tableName: string;
@@ -56,6 +139,14 @@ export interface CheckAndMutateRowResponse {
   predicateMatched: boolean;
 }
 
+export interface PingAndWarmRequest {
+  name: string;
+  appProfileId: string;
+}
+
+export interface PingAndWarmResponse {
+}
+
 export interface ReadModifyWriteRowRequest {
   tableName: string;
   authorizedViewName: string;
@@ -67,6 +158,742 @@ export interface ReadModifyWriteRowRequest {
 export interface ReadModifyWriteRowResponse {
   row: Row | undefined;
 }
+
+export interface GenerateInitialChangeStreamPartitionsRequest {
+  tableName: string;
+  appProfileId: string;
+}
+
+export interface GenerateInitialChangeStreamPartitionsResponse {
+  partition: StreamPartition | undefined;
+}
+
+export interface ReadChangeStreamRequest {
+  tableName: string;
+  appProfileId: string;
+  partition: StreamPartition | undefined;
+  startFrom:
+    | { $case: "startTime"; value: Timestamp }
+    | { $case: "continuationTokens"; value: StreamContinuationTokens }
+    | undefined;
+  endTime: Timestamp | undefined;
+  heartbeatDuration: Duration | undefined;
+}
+
+export interface ReadChangeStreamResponse {
+  streamRecord:
+    | { $case: "dataChange"; value: ReadChangeStreamResponse_DataChange }
+    | { $case: "heartbeat"; value: ReadChangeStreamResponse_Heartbeat }
+    | { $case: "closeStream"; value: ReadChangeStreamResponse_CloseStream }
+    | undefined;
+}
+
+export interface ReadChangeStreamResponse_MutationChunk {
+  chunkInfo: ReadChangeStreamResponse_MutationChunk_ChunkInfo | undefined;
+  mutation: Mutation | undefined;
+}
+
+export interface ReadChangeStreamResponse_MutationChunk_ChunkInfo {
+  chunkedValueSize: number;
+  chunkedValueOffset: number;
+  lastChunk: boolean;
+}
+
+export interface ReadChangeStreamResponse_DataChange {
+  type: ReadChangeStreamResponse_DataChange_Type;
+  sourceClusterId: string;
+  rowKey: Buffer;
+  commitTimestamp: Timestamp | undefined;
+  tiebreaker: number;
+  chunks: ReadChangeStreamResponse_MutationChunk[];
+  done: boolean;
+  token: string;
+  estimatedLowWatermark: Timestamp | undefined;
+}
+
+export const ReadChangeStreamResponse_DataChange_Type = {
+  TYPE_UNSPECIFIED: 0,
+  USER: 1,
+  GARBAGE_COLLECTION: 2,
+  CONTINUATION: 3,
+} as const;
+
+export type ReadChangeStreamResponse_DataChange_Type =
+  typeof ReadChangeStreamResponse_DataChange_Type[keyof typeof ReadChangeStreamResponse_DataChange_Type];
+
+export namespace ReadChangeStreamResponse_DataChange_Type {
+  export type TYPE_UNSPECIFIED = typeof ReadChangeStreamResponse_DataChange_Type.TYPE_UNSPECIFIED;
+  export type USER = typeof ReadChangeStreamResponse_DataChange_Type.USER;
+  export type GARBAGE_COLLECTION = typeof ReadChangeStreamResponse_DataChange_Type.GARBAGE_COLLECTION;
+  export type CONTINUATION = typeof ReadChangeStreamResponse_DataChange_Type.CONTINUATION;
+}
+
+export interface ReadChangeStreamResponse_Heartbeat {
+  continuationToken: StreamContinuationToken | undefined;
+  estimatedLowWatermark: Timestamp | undefined;
+}
+
+export interface ReadChangeStreamResponse_CloseStream {
+  status: Status | undefined;
+  continuationTokens: StreamContinuationToken[];
+  newPartitions: StreamPartition[];
+}
+
+function createBaseReadRowsRequest(): ReadRowsRequest {
+  return {
+    tableName: "",
+    authorizedViewName: "",
+    materializedViewName: "",
+    appProfileId: "",
+    rows: undefined,
+    filter: undefined,
+    rowsLimit: 0n,
+    requestStatsView: 0,
+    reversed: false,
+  };
+}
+
+export const ReadRowsRequest: MessageFns<ReadRowsRequest> = {
+  encode(message: ReadRowsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tableName !== "") {
+      writer.uint32(10).string(message.tableName);
+    }
+    if (message.authorizedViewName !== "") {
+      writer.uint32(74).string(message.authorizedViewName);
+    }
+    if (message.materializedViewName !== "") {
+      writer.uint32(90).string(message.materializedViewName);
+    }
+    if (message.appProfileId !== "") {
+      writer.uint32(42).string(message.appProfileId);
+    }
+    if (message.rows !== undefined) {
+      RowSet.encode(message.rows, writer.uint32(18).fork()).join();
+    }
+    if (message.filter !== undefined) {
+      RowFilter.encode(message.filter, writer.uint32(26).fork()).join();
+    }
+    if (message.rowsLimit !== 0n) {
+      if (BigInt.asIntN(64, message.rowsLimit) !== message.rowsLimit) {
+        throw new globalThis.Error("value provided for field message.rowsLimit of type int64 too large");
+      }
+      writer.uint32(32).int64(message.rowsLimit);
+    }
+    if (message.requestStatsView !== 0) {
+      writer.uint32(48).int32(message.requestStatsView);
+    }
+    if (message.reversed !== false) {
+      writer.uint32(56).bool(message.reversed);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadRowsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadRowsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tableName = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.authorizedViewName = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.materializedViewName = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.appProfileId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rows = RowSet.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.filter = RowFilter.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.rowsLimit = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.requestStatsView = reader.int32() as any;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.reversed = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadRowsResponse(): ReadRowsResponse {
+  return { chunks: [], lastScannedRowKey: Buffer.alloc(0), requestStats: undefined };
+}
+
+export const ReadRowsResponse: MessageFns<ReadRowsResponse> = {
+  encode(message: ReadRowsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.chunks) {
+      ReadRowsResponse_CellChunk.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.lastScannedRowKey.length !== 0) {
+      writer.uint32(18).bytes(message.lastScannedRowKey);
+    }
+    if (message.requestStats !== undefined) {
+      RequestStats.encode(message.requestStats, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadRowsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadRowsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.chunks.push(ReadRowsResponse_CellChunk.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.lastScannedRowKey = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.requestStats = RequestStats.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadRowsResponse_CellChunk(): ReadRowsResponse_CellChunk {
+  return {
+    rowKey: Buffer.alloc(0),
+    familyName: undefined,
+    qualifier: undefined,
+    timestampMicros: 0n,
+    labels: [],
+    value: Buffer.alloc(0),
+    valueSize: 0,
+    rowStatus: undefined,
+  };
+}
+
+export const ReadRowsResponse_CellChunk: MessageFns<ReadRowsResponse_CellChunk> = {
+  encode(message: ReadRowsResponse_CellChunk, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.rowKey.length !== 0) {
+      writer.uint32(10).bytes(message.rowKey);
+    }
+    if (message.familyName !== undefined) {
+      StringValue.encode({ value: message.familyName! }, writer.uint32(18).fork()).join();
+    }
+    if (message.qualifier !== undefined) {
+      BytesValue.encode({ value: message.qualifier! }, writer.uint32(26).fork()).join();
+    }
+    if (message.timestampMicros !== 0n) {
+      if (BigInt.asIntN(64, message.timestampMicros) !== message.timestampMicros) {
+        throw new globalThis.Error("value provided for field message.timestampMicros of type int64 too large");
+      }
+      writer.uint32(32).int64(message.timestampMicros);
+    }
+    for (const v of message.labels) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.value.length !== 0) {
+      writer.uint32(50).bytes(message.value);
+    }
+    if (message.valueSize !== 0) {
+      writer.uint32(56).int32(message.valueSize);
+    }
+    switch (message.rowStatus?.$case) {
+      case "resetRow":
+        writer.uint32(64).bool(message.rowStatus.value);
+        break;
+      case "commitRow":
+        writer.uint32(72).bool(message.rowStatus.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadRowsResponse_CellChunk {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadRowsResponse_CellChunk();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.rowKey = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.familyName = StringValue.decode(reader, reader.uint32()).value;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.qualifier = BytesValue.decode(reader, reader.uint32()).value;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.timestampMicros = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.labels.push(reader.string());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.value = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.valueSize = reader.int32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.rowStatus = { $case: "resetRow", value: reader.bool() };
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.rowStatus = { $case: "commitRow", value: reader.bool() };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSampleRowKeysRequest(): SampleRowKeysRequest {
+  return { tableName: "", authorizedViewName: "", materializedViewName: "", appProfileId: "", rowRange: undefined };
+}
+
+export const SampleRowKeysRequest: MessageFns<SampleRowKeysRequest> = {
+  encode(message: SampleRowKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tableName !== "") {
+      writer.uint32(10).string(message.tableName);
+    }
+    if (message.authorizedViewName !== "") {
+      writer.uint32(34).string(message.authorizedViewName);
+    }
+    if (message.materializedViewName !== "") {
+      writer.uint32(42).string(message.materializedViewName);
+    }
+    if (message.appProfileId !== "") {
+      writer.uint32(18).string(message.appProfileId);
+    }
+    if (message.rowRange !== undefined) {
+      RowRange.encode(message.rowRange, writer.uint32(50).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SampleRowKeysRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSampleRowKeysRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tableName = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.authorizedViewName = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.materializedViewName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.appProfileId = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.rowRange = RowRange.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSampleRowKeysResponse(): SampleRowKeysResponse {
+  return { rowKey: Buffer.alloc(0), offsetBytes: 0n };
+}
+
+export const SampleRowKeysResponse: MessageFns<SampleRowKeysResponse> = {
+  encode(message: SampleRowKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.rowKey.length !== 0) {
+      writer.uint32(10).bytes(message.rowKey);
+    }
+    if (message.offsetBytes !== 0n) {
+      if (BigInt.asIntN(64, message.offsetBytes) !== message.offsetBytes) {
+        throw new globalThis.Error("value provided for field message.offsetBytes of type int64 too large");
+      }
+      writer.uint32(16).int64(message.offsetBytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SampleRowKeysResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSampleRowKeysResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.rowKey = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.offsetBytes = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMutateRowRequest(): MutateRowRequest {
+  return {
+    tableName: "",
+    authorizedViewName: "",
+    appProfileId: "",
+    rowKey: Buffer.alloc(0),
+    mutations: [],
+    idempotency: undefined,
+  };
+}
+
+export const MutateRowRequest: MessageFns<MutateRowRequest> = {
+  encode(message: MutateRowRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tableName !== "") {
+      writer.uint32(10).string(message.tableName);
+    }
+    if (message.authorizedViewName !== "") {
+      writer.uint32(50).string(message.authorizedViewName);
+    }
+    if (message.appProfileId !== "") {
+      writer.uint32(34).string(message.appProfileId);
+    }
+    if (message.rowKey.length !== 0) {
+      writer.uint32(18).bytes(message.rowKey);
+    }
+    for (const v of message.mutations) {
+      Mutation.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.idempotency !== undefined) {
+      Idempotency.encode(message.idempotency, writer.uint32(66).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MutateRowRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMutateRowRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tableName = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.authorizedViewName = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.appProfileId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rowKey = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.mutations.push(Mutation.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.idempotency = Idempotency.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMutateRowResponse(): MutateRowResponse {
+  return {};
+}
+
+export const MutateRowResponse: MessageFns<MutateRowResponse> = {
+  encode(_: MutateRowResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MutateRowResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMutateRowResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
 
 function createBaseMutateRowsRequest(): MutateRowsRequest {
   return { tableName: "", authorizedViewName: "", appProfileId: "", entries: [] };
@@ -555,6 +1382,98 @@ export const CheckAndMutateRowResponse: MessageFns<CheckAndMutateRowResponse> = 
   },
 };
 
+function createBasePingAndWarmRequest(): PingAndWarmRequest {
+  return { name: "", appProfileId: "" };
+}
+
+export const PingAndWarmRequest: MessageFns<PingAndWarmRequest> = {
+  encode(message: PingAndWarmRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.appProfileId !== "") {
+      writer.uint32(18).string(message.appProfileId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PingAndWarmRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePingAndWarmRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.appProfileId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePingAndWarmResponse(): PingAndWarmResponse {
+  return {};
+}
+
+export const PingAndWarmResponse: MessageFns<PingAndWarmResponse> = {
+  encode(_: PingAndWarmResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PingAndWarmResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePingAndWarmResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseReadModifyWriteRowRequest(): ReadModifyWriteRowRequest {
   return { tableName: "", authorizedViewName: "", appProfileId: "", rowKey: Buffer.alloc(0), rules: [] };
 }
@@ -690,6 +1609,799 @@ export const ReadModifyWriteRowResponse: MessageFns<ReadModifyWriteRowResponse> 
     }
   },
 };
+
+function createBaseGenerateInitialChangeStreamPartitionsRequest(): GenerateInitialChangeStreamPartitionsRequest {
+  return { tableName: "", appProfileId: "" };
+}
+
+export const GenerateInitialChangeStreamPartitionsRequest: MessageFns<GenerateInitialChangeStreamPartitionsRequest> = {
+  encode(
+    message: GenerateInitialChangeStreamPartitionsRequest,
+    writer: BinaryWriter = new BinaryWriter(),
+  ): BinaryWriter {
+    if (message.tableName !== "") {
+      writer.uint32(10).string(message.tableName);
+    }
+    if (message.appProfileId !== "") {
+      writer.uint32(18).string(message.appProfileId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GenerateInitialChangeStreamPartitionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGenerateInitialChangeStreamPartitionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tableName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.appProfileId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGenerateInitialChangeStreamPartitionsResponse(): GenerateInitialChangeStreamPartitionsResponse {
+  return { partition: undefined };
+}
+
+export const GenerateInitialChangeStreamPartitionsResponse: MessageFns<GenerateInitialChangeStreamPartitionsResponse> =
+  {
+    encode(
+      message: GenerateInitialChangeStreamPartitionsResponse,
+      writer: BinaryWriter = new BinaryWriter(),
+    ): BinaryWriter {
+      if (message.partition !== undefined) {
+        StreamPartition.encode(message.partition, writer.uint32(10).fork()).join();
+      }
+      return writer;
+    },
+
+    decode(input: BinaryReader | Uint8Array, length?: number): GenerateInitialChangeStreamPartitionsResponse {
+      const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+      const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+      if (previousRecursionDepth >= 100) {
+        throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      }
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+      try {
+        const end = length === undefined ? reader.len : reader.pos + length;
+        const message = createBaseGenerateInitialChangeStreamPartitionsResponse();
+        while (reader.pos < end) {
+          const tag = reader.uint32();
+          switch (tag >>> 3) {
+            case 1: {
+              if (tag !== 10) {
+                break;
+              }
+
+              message.partition = StreamPartition.decode(reader, reader.uint32());
+              continue;
+            }
+          }
+          if ((tag & 7) === 4 || tag === 0) {
+            break;
+          }
+          reader.skip(tag & 7);
+        }
+        return message;
+      } finally {
+        (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      }
+    },
+  };
+
+function createBaseReadChangeStreamRequest(): ReadChangeStreamRequest {
+  return {
+    tableName: "",
+    appProfileId: "",
+    partition: undefined,
+    startFrom: undefined,
+    endTime: undefined,
+    heartbeatDuration: undefined,
+  };
+}
+
+export const ReadChangeStreamRequest: MessageFns<ReadChangeStreamRequest> = {
+  encode(message: ReadChangeStreamRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tableName !== "") {
+      writer.uint32(10).string(message.tableName);
+    }
+    if (message.appProfileId !== "") {
+      writer.uint32(18).string(message.appProfileId);
+    }
+    if (message.partition !== undefined) {
+      StreamPartition.encode(message.partition, writer.uint32(26).fork()).join();
+    }
+    switch (message.startFrom?.$case) {
+      case "startTime":
+        Timestamp.encode(message.startFrom.value, writer.uint32(34).fork()).join();
+        break;
+      case "continuationTokens":
+        StreamContinuationTokens.encode(message.startFrom.value, writer.uint32(50).fork()).join();
+        break;
+    }
+    if (message.endTime !== undefined) {
+      Timestamp.encode(message.endTime, writer.uint32(42).fork()).join();
+    }
+    if (message.heartbeatDuration !== undefined) {
+      Duration.encode(message.heartbeatDuration, writer.uint32(58).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadChangeStreamRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadChangeStreamRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tableName = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.appProfileId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.partition = StreamPartition.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.startFrom = { $case: "startTime", value: Timestamp.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.startFrom = {
+              $case: "continuationTokens",
+              value: StreamContinuationTokens.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.endTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.heartbeatDuration = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadChangeStreamResponse(): ReadChangeStreamResponse {
+  return { streamRecord: undefined };
+}
+
+export const ReadChangeStreamResponse: MessageFns<ReadChangeStreamResponse> = {
+  encode(message: ReadChangeStreamResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.streamRecord?.$case) {
+      case "dataChange":
+        ReadChangeStreamResponse_DataChange.encode(message.streamRecord.value, writer.uint32(10).fork()).join();
+        break;
+      case "heartbeat":
+        ReadChangeStreamResponse_Heartbeat.encode(message.streamRecord.value, writer.uint32(18).fork()).join();
+        break;
+      case "closeStream":
+        ReadChangeStreamResponse_CloseStream.encode(message.streamRecord.value, writer.uint32(26).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadChangeStreamResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadChangeStreamResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.streamRecord = {
+              $case: "dataChange",
+              value: ReadChangeStreamResponse_DataChange.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.streamRecord = {
+              $case: "heartbeat",
+              value: ReadChangeStreamResponse_Heartbeat.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.streamRecord = {
+              $case: "closeStream",
+              value: ReadChangeStreamResponse_CloseStream.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadChangeStreamResponse_MutationChunk(): ReadChangeStreamResponse_MutationChunk {
+  return { chunkInfo: undefined, mutation: undefined };
+}
+
+export const ReadChangeStreamResponse_MutationChunk: MessageFns<ReadChangeStreamResponse_MutationChunk> = {
+  encode(message: ReadChangeStreamResponse_MutationChunk, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.chunkInfo !== undefined) {
+      ReadChangeStreamResponse_MutationChunk_ChunkInfo.encode(message.chunkInfo, writer.uint32(10).fork()).join();
+    }
+    if (message.mutation !== undefined) {
+      Mutation.encode(message.mutation, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadChangeStreamResponse_MutationChunk {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadChangeStreamResponse_MutationChunk();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.chunkInfo = ReadChangeStreamResponse_MutationChunk_ChunkInfo.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.mutation = Mutation.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadChangeStreamResponse_MutationChunk_ChunkInfo(): ReadChangeStreamResponse_MutationChunk_ChunkInfo {
+  return { chunkedValueSize: 0, chunkedValueOffset: 0, lastChunk: false };
+}
+
+export const ReadChangeStreamResponse_MutationChunk_ChunkInfo: MessageFns<
+  ReadChangeStreamResponse_MutationChunk_ChunkInfo
+> = {
+  encode(
+    message: ReadChangeStreamResponse_MutationChunk_ChunkInfo,
+    writer: BinaryWriter = new BinaryWriter(),
+  ): BinaryWriter {
+    if (message.chunkedValueSize !== 0) {
+      writer.uint32(8).int32(message.chunkedValueSize);
+    }
+    if (message.chunkedValueOffset !== 0) {
+      writer.uint32(16).int32(message.chunkedValueOffset);
+    }
+    if (message.lastChunk !== false) {
+      writer.uint32(24).bool(message.lastChunk);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadChangeStreamResponse_MutationChunk_ChunkInfo {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadChangeStreamResponse_MutationChunk_ChunkInfo();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.chunkedValueSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.chunkedValueOffset = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.lastChunk = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadChangeStreamResponse_DataChange(): ReadChangeStreamResponse_DataChange {
+  return {
+    type: 0,
+    sourceClusterId: "",
+    rowKey: Buffer.alloc(0),
+    commitTimestamp: undefined,
+    tiebreaker: 0,
+    chunks: [],
+    done: false,
+    token: "",
+    estimatedLowWatermark: undefined,
+  };
+}
+
+export const ReadChangeStreamResponse_DataChange: MessageFns<ReadChangeStreamResponse_DataChange> = {
+  encode(message: ReadChangeStreamResponse_DataChange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.type !== 0) {
+      writer.uint32(8).int32(message.type);
+    }
+    if (message.sourceClusterId !== "") {
+      writer.uint32(18).string(message.sourceClusterId);
+    }
+    if (message.rowKey.length !== 0) {
+      writer.uint32(26).bytes(message.rowKey);
+    }
+    if (message.commitTimestamp !== undefined) {
+      Timestamp.encode(message.commitTimestamp, writer.uint32(34).fork()).join();
+    }
+    if (message.tiebreaker !== 0) {
+      writer.uint32(40).int32(message.tiebreaker);
+    }
+    for (const v of message.chunks) {
+      ReadChangeStreamResponse_MutationChunk.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.done !== false) {
+      writer.uint32(64).bool(message.done);
+    }
+    if (message.token !== "") {
+      writer.uint32(74).string(message.token);
+    }
+    if (message.estimatedLowWatermark !== undefined) {
+      Timestamp.encode(message.estimatedLowWatermark, writer.uint32(82).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadChangeStreamResponse_DataChange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadChangeStreamResponse_DataChange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.type = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.sourceClusterId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.rowKey = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.commitTimestamp = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.tiebreaker = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.chunks.push(ReadChangeStreamResponse_MutationChunk.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.done = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.estimatedLowWatermark = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadChangeStreamResponse_Heartbeat(): ReadChangeStreamResponse_Heartbeat {
+  return { continuationToken: undefined, estimatedLowWatermark: undefined };
+}
+
+export const ReadChangeStreamResponse_Heartbeat: MessageFns<ReadChangeStreamResponse_Heartbeat> = {
+  encode(message: ReadChangeStreamResponse_Heartbeat, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.continuationToken !== undefined) {
+      StreamContinuationToken.encode(message.continuationToken, writer.uint32(10).fork()).join();
+    }
+    if (message.estimatedLowWatermark !== undefined) {
+      Timestamp.encode(message.estimatedLowWatermark, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadChangeStreamResponse_Heartbeat {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadChangeStreamResponse_Heartbeat();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.continuationToken = StreamContinuationToken.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.estimatedLowWatermark = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadChangeStreamResponse_CloseStream(): ReadChangeStreamResponse_CloseStream {
+  return { status: undefined, continuationTokens: [], newPartitions: [] };
+}
+
+export const ReadChangeStreamResponse_CloseStream: MessageFns<ReadChangeStreamResponse_CloseStream> = {
+  encode(message: ReadChangeStreamResponse_CloseStream, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.status !== undefined) {
+      Status.encode(message.status, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.continuationTokens) {
+      StreamContinuationToken.encode(v!, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.newPartitions) {
+      StreamPartition.encode(v!, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadChangeStreamResponse_CloseStream {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadChangeStreamResponse_CloseStream();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.status = Status.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.continuationTokens.push(StreamContinuationToken.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.newPartitions.push(StreamPartition.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+export type BigtableDefinition = typeof BigtableDefinition;
+export const BigtableDefinition = {
+  name: "Bigtable",
+  fullName: "google.bigtable.v2.Bigtable",
+  methods: {
+    readRows: {
+      name: "ReadRows",
+      requestType: ReadRowsRequest as typeof ReadRowsRequest,
+      requestStream: false,
+      responseType: ReadRowsResponse as typeof ReadRowsResponse,
+      responseStream: true,
+      options: {},
+    },
+    sampleRowKeys: {
+      name: "SampleRowKeys",
+      requestType: SampleRowKeysRequest as typeof SampleRowKeysRequest,
+      requestStream: false,
+      responseType: SampleRowKeysResponse as typeof SampleRowKeysResponse,
+      responseStream: true,
+      options: {},
+    },
+    mutateRow: {
+      name: "MutateRow",
+      requestType: MutateRowRequest as typeof MutateRowRequest,
+      requestStream: false,
+      responseType: MutateRowResponse as typeof MutateRowResponse,
+      responseStream: false,
+      options: {},
+    },
+    mutateRows: {
+      name: "MutateRows",
+      requestType: MutateRowsRequest as typeof MutateRowsRequest,
+      requestStream: false,
+      responseType: MutateRowsResponse as typeof MutateRowsResponse,
+      responseStream: true,
+      options: {},
+    },
+    checkAndMutateRow: {
+      name: "CheckAndMutateRow",
+      requestType: CheckAndMutateRowRequest as typeof CheckAndMutateRowRequest,
+      requestStream: false,
+      responseType: CheckAndMutateRowResponse as typeof CheckAndMutateRowResponse,
+      responseStream: false,
+      options: {},
+    },
+    pingAndWarm: {
+      name: "PingAndWarm",
+      requestType: PingAndWarmRequest as typeof PingAndWarmRequest,
+      requestStream: false,
+      responseType: PingAndWarmResponse as typeof PingAndWarmResponse,
+      responseStream: false,
+      options: {},
+    },
+    readModifyWriteRow: {
+      name: "ReadModifyWriteRow",
+      requestType: ReadModifyWriteRowRequest as typeof ReadModifyWriteRowRequest,
+      requestStream: false,
+      responseType: ReadModifyWriteRowResponse as typeof ReadModifyWriteRowResponse,
+      responseStream: false,
+      options: {},
+    },
+    generateInitialChangeStreamPartitions: {
+      name: "GenerateInitialChangeStreamPartitions",
+      requestType: GenerateInitialChangeStreamPartitionsRequest as typeof GenerateInitialChangeStreamPartitionsRequest,
+      requestStream: false,
+      responseType:
+        GenerateInitialChangeStreamPartitionsResponse as typeof GenerateInitialChangeStreamPartitionsResponse,
+      responseStream: true,
+      options: {},
+    },
+    readChangeStream: {
+      name: "ReadChangeStream",
+      requestType: ReadChangeStreamRequest as typeof ReadChangeStreamRequest,
+      requestStream: false,
+      responseType: ReadChangeStreamResponse as typeof ReadChangeStreamResponse,
+      responseStream: true,
+      options: {},
+    },
+  },
+} as const;
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

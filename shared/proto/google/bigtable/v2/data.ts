@@ -55,6 +55,16 @@ export interface ArrayValue {
   values: Value[];
 }
 
+export interface RowRange {
+  startKey: { $case: "startKeyClosed"; value: Buffer } | { $case: "startKeyOpen"; value: Buffer } | undefined;
+  endKey: { $case: "endKeyOpen"; value: Buffer } | { $case: "endKeyClosed"; value: Buffer } | undefined;
+}
+
+export interface RowSet {
+  rowKeys: Buffer[];
+  rowRanges: RowRange[];
+}
+
 export interface ColumnRange {
   familyName: string;
   startQualifier:
@@ -169,6 +179,19 @@ export interface ReadModifyWriteRule {
   familyName: string;
   columnQualifier: Buffer;
   rule: { $case: "appendValue"; value: Buffer } | { $case: "incrementAmount"; value: bigint } | undefined;
+}
+
+export interface StreamPartition {
+  rowRange: RowRange | undefined;
+}
+
+export interface StreamContinuationTokens {
+  tokens: StreamContinuationToken[];
+}
+
+export interface StreamContinuationToken {
+  partition: StreamPartition | undefined;
+  token: string;
 }
 
 export interface Idempotency {
@@ -613,6 +636,146 @@ export const ArrayValue: MessageFns<ArrayValue> = {
             }
 
             message.values.push(Value.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRowRange(): RowRange {
+  return { startKey: undefined, endKey: undefined };
+}
+
+export const RowRange: MessageFns<RowRange> = {
+  encode(message: RowRange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.startKey?.$case) {
+      case "startKeyClosed":
+        writer.uint32(10).bytes(message.startKey.value);
+        break;
+      case "startKeyOpen":
+        writer.uint32(18).bytes(message.startKey.value);
+        break;
+    }
+    switch (message.endKey?.$case) {
+      case "endKeyOpen":
+        writer.uint32(26).bytes(message.endKey.value);
+        break;
+      case "endKeyClosed":
+        writer.uint32(34).bytes(message.endKey.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RowRange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRowRange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.startKey = { $case: "startKeyClosed", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.startKey = { $case: "startKeyOpen", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.endKey = { $case: "endKeyOpen", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.endKey = { $case: "endKeyClosed", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRowSet(): RowSet {
+  return { rowKeys: [], rowRanges: [] };
+}
+
+export const RowSet: MessageFns<RowSet> = {
+  encode(message: RowSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.rowKeys) {
+      writer.uint32(10).bytes(v!);
+    }
+    for (const v of message.rowRanges) {
+      RowRange.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RowSet {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRowSet();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.rowKeys.push(Buffer.from(reader.bytes()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rowRanges.push(RowRange.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -1901,6 +2064,155 @@ export const ReadModifyWriteRule: MessageFns<ReadModifyWriteRule> = {
             }
 
             message.rule = { $case: "incrementAmount", value: reader.int64() as bigint };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseStreamPartition(): StreamPartition {
+  return { rowRange: undefined };
+}
+
+export const StreamPartition: MessageFns<StreamPartition> = {
+  encode(message: StreamPartition, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.rowRange !== undefined) {
+      RowRange.encode(message.rowRange, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamPartition {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStreamPartition();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.rowRange = RowRange.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseStreamContinuationTokens(): StreamContinuationTokens {
+  return { tokens: [] };
+}
+
+export const StreamContinuationTokens: MessageFns<StreamContinuationTokens> = {
+  encode(message: StreamContinuationTokens, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.tokens) {
+      StreamContinuationToken.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamContinuationTokens {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStreamContinuationTokens();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tokens.push(StreamContinuationToken.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseStreamContinuationToken(): StreamContinuationToken {
+  return { partition: undefined, token: "" };
+}
+
+export const StreamContinuationToken: MessageFns<StreamContinuationToken> = {
+  encode(message: StreamContinuationToken, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.partition !== undefined) {
+      StreamPartition.encode(message.partition, writer.uint32(10).fork()).join();
+    }
+    if (message.token !== "") {
+      writer.uint32(18).string(message.token);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamContinuationToken {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStreamContinuationToken();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.partition = StreamPartition.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.token = reader.string();
             continue;
           }
         }

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startBigtableServer, type LocalBigtable } from '../../../../../infra/local/servers/bigtable/server.ts';
-import { ListTablesRequest } from '../../../../../infra/local/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import {
-  Table,
-  Table_View,
-  type ColumnFamily,
-} from '../../../../../infra/local/proto/google/bigtable/admin/v2/table.ts';
+import { ListTablesRequest } from '../../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { Table, Table_View, type ColumnFamily } from '../../../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import { expectFields } from '../../../../support/known-fields.ts';
 import { blank, unary } from '../../../../../infra/local/cloud/unary.ts';
 import {
   addFamily,
@@ -14,7 +11,6 @@ import {
   connect,
   createTable,
   entry,
-  INSTANCE,
   mutateRows,
   readRows,
   setCell,
@@ -55,8 +51,8 @@ const modify = (
 test('a view shows what it is named for', async () => {
   const name = await createTable(client, 'views', { f: { gcRule: { rule: { $case: 'maxNumVersions', value: 3 } } } });
   const families = { f: { gcRule: { rule: { $case: 'maxNumVersions', value: 3 } }, valueType: undefined } };
-  expect((await getTable(name, Table_View.VIEW_UNSPECIFIED)).columnFamilies).toEqual(families);
-  expect((await getTable(name, Table_View.FULL)).columnFamilies).toEqual(families);
+  expectFields((await getTable(name, Table_View.VIEW_UNSPECIFIED)).columnFamilies, families);
+  expectFields((await getTable(name, Table_View.FULL)).columnFamilies, families);
   expect(await getTable(name, Table_View.NAME_ONLY)).toEqual({ ...blank(Table), name });
   const { clusterStates } = await getTable(name, Table_View.REPLICATION_VIEW);
   expect(Object.keys(clusterStates)).toHaveLength(1);
@@ -74,7 +70,7 @@ test('the value type of a family is immutable, its rule is not', async () => {
   expect(await code(modify(name, 'sum', 'update', aggregateFamily('max'), ['value_type']))).toBe('INVALID_ARGUMENT');
   expect(await code(modify(name, 'sum', 'update', aggregateFamily('sum'), ['value_type']))).toBe('OK');
   const updated = await modify(name, 'sum', 'update', { gcRule: { rule: { $case: 'maxNumVersions', value: 1 } } });
-  expect(updated.columnFamilies.sum?.gcRule).toEqual({ rule: { $case: 'maxNumVersions', value: 1 } });
+  expectFields(updated.columnFamilies.sum?.gcRule, { rule: { $case: 'maxNumVersions', value: 1 } });
   expect(updated.columnFamilies.sum?.valueType).toBeDefined();
 });
 
@@ -137,10 +133,17 @@ test('what was written is consistent at once', async () => {
   const name = await createTable(client, 'consistent', {});
   const { consistencyToken } = await unary(client.admin.generateConsistencyToken.bind(client.admin), { name });
   const check = { name, consistencyToken, mode: undefined };
-  expect(await unary(client.admin.checkConsistency.bind(client.admin), check)).toEqual({ consistent: true });
+  expectFields(await unary(client.admin.checkConsistency.bind(client.admin), check), { consistent: true });
 });
 
 test('an RPC that is not served is UNIMPLEMENTED', async () => {
-  const request = { parent: INSTANCE, view: 0, pageSize: 0, pageToken: '', filter: '', orderBy: '' };
-  expect(await code(unary(client.admin.listBackups.bind(client.admin), request))).toBe('UNIMPLEMENTED');
+  const path = '/google.bigtable.admin.v2.BigtableTableAdmin/ListBackups';
+  const same = (bytes: Buffer): Buffer => bytes;
+  const call = new Promise((resolve, reject) => {
+    client.admin.makeUnaryRequest(path, same, same, Buffer.alloc(0), (error, response) => {
+      if (error) reject(error);
+      else resolve(response);
+    });
+  });
+  expect(await code(call)).toBe('UNIMPLEMENTED');
 });

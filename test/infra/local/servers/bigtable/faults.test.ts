@@ -1,6 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FeatureFlags } from '../../../../../infra/local/proto/google/bigtable/v2/feature_flags.ts';
+import { FeatureFlags } from '../../../../../shared/proto/google/bigtable/v2/feature_flags.ts';
 import { startBigtableServer, type LocalBigtable } from '../../../../../infra/local/servers/bigtable/server.ts';
 import { blank, unary } from '../../../../../infra/local/cloud/unary.ts';
 import type { Status } from '../../../../../shared/model/status.ts';

@@ -8,7 +8,7 @@ import { putCell, type Row } from '../../../../../infra/local/servers/bigtable/r
 import { parseFamily, type Family } from '../../../../../infra/local/servers/bigtable/schema.ts';
 import type { ReadCell } from '../../../../../infra/local/servers/bigtable/cells.ts';
 import { GrpcError } from '../../../../../infra/local/servers/rpc/grpc.ts';
-import type { RowFilter } from '../../../../../infra/local/proto/google/bigtable/v2/data.ts';
+import type { RowFilter } from '../../../../../shared/proto/google/bigtable/v2/data.ts';
 
 const FAMILIES: ReadonlyMap<string, Family> = new Map(
   ['f', 'f.x', 'g'].map((name) => [name, parseFamily(name, { gcRule: undefined, valueType: undefined })]),

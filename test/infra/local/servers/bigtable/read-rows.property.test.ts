@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RowIndex } from '../../../../../infra/local/servers/bigtable/row-index.ts';
 import { startBigtableServer, type LocalBigtable } from '../../../../../infra/local/servers/bigtable/server.ts';
-import type { RowRange } from '../../../../../infra/local/proto/google/bigtable/v2/data.ts';
+import type { RowRange } from '../../../../../shared/proto/google/bigtable/v2/data.ts';
 import {
   code,
   connect,

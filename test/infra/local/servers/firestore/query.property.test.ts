@@ -4,11 +4,8 @@ import type { StoredDocument } from '../../../../../infra/local/servers/firestor
 import { DocumentStore, type DocumentView } from '../../../../../infra/local/servers/firestore/document-store.ts';
 import { compileQuery, runQuery } from '../../../../../infra/local/servers/firestore/query/query.ts';
 import { Snapshot } from '../../../../../infra/local/servers/firestore/snapshot.ts';
-import type { Value } from '../../../../../infra/local/proto/google/firestore/v1/document.ts';
-import type {
-  StructuredQuery,
-  StructuredQuery_Filter,
-} from '../../../../../infra/local/proto/google/firestore/v1/query.ts';
+import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
+import type { StructuredQuery, StructuredQuery_Filter } from '../../../../../shared/proto/google/firestore/v1/query.ts';
 import { integer, ROOT, text } from '../../../../support/firestore-raw-client.ts';
 
 /** The model: plain numbers and texts, absent where undefined. */

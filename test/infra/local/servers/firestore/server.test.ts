@@ -2,7 +2,7 @@ import { AggregateField, Firestore } from '@google-cloud/firestore';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TRANSACTION_IDLE_MILLIS } from '../../../../../infra/local/servers/firestore/transactions.ts';
 import { startFirestoreServer, type LocalFirestore } from '../../../../../infra/local/servers/firestore/server.ts';
-import type { FirestoreClient } from '../../../../../infra/local/proto/google/firestore/v1/firestore.ts';
+import type { FirestoreDefinition } from '../../../../../shared/proto/google/firestore/v1/firestore.ts';
 import type { Status } from '../../../../../shared/model/status.ts';
 import {
   batchGet,
@@ -16,11 +16,12 @@ import {
   set,
 } from '../../../../support/firestore-raw-client.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
+import { type ClientOf } from '../../../../../infra/local/servers/rpc/client.ts';
 
 let clock: ManualClock;
 let server: LocalFirestore;
 let client: Firestore;
-let raw: FirestoreClient;
+let raw: ClientOf<FirestoreDefinition>;
 
 beforeEach(async () => {
   clock = new ManualClock();
@@ -172,7 +173,8 @@ describe('limits and time', () => {
   });
 
   test('what is not served says what and why', async () => {
-    const listening = raw.listen();
+    const same = (bytes: Buffer): Buffer => bytes;
+    const listening = raw.makeBidiStreamRequest('/google.firestore.v1.Firestore/Listen', same, same);
     const failure = await new Promise<Error>((resolve) => listening.on('data', () => undefined).once('error', resolve));
     expect(failure.message).toMatch(/UNIMPLEMENTED.* does not serve Listen: it tells nobody of changes/);
   });

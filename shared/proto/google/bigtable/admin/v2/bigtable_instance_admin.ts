@@ -6,6 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { AppProfile } from "./instance.ts";
 
 export const protobufPackage = "google.bigtable.admin.v2";
 
@@ -77,6 +78,22 @@ export const GetAppProfileRequest: MessageFns<GetAppProfileRequest> = {
     }
   },
 };
+
+export type BigtableInstanceAdminDefinition = typeof BigtableInstanceAdminDefinition;
+export const BigtableInstanceAdminDefinition = {
+  name: "BigtableInstanceAdmin",
+  fullName: "google.bigtable.admin.v2.BigtableInstanceAdmin",
+  methods: {
+    getAppProfile: {
+      name: "GetAppProfile",
+      requestType: GetAppProfileRequest as typeof GetAppProfileRequest,
+      requestStream: false,
+      responseType: AppProfile as typeof AppProfile,
+      responseStream: false,
+      options: {},
+    },
+  },
+} as const;
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

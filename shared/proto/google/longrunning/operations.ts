@@ -18,15 +18,11 @@ export interface Operation {
   metadata: Any | undefined;
   done: boolean;
   result: { $case: "error"; value: Status } | { $case: "response"; value: Any } | undefined;
-}
-
-export interface OperationInfo {
-  responseType: string;
-  metadataType: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 function createBaseOperation(): Operation {
-  return { name: "", metadata: undefined, done: false, result: undefined };
+  return { name: "", metadata: undefined, done: false, result: undefined, _unknownFields: {} };
 }
 
 export const Operation: MessageFns<Operation> = {
@@ -47,6 +43,14 @@ export const Operation: MessageFns<Operation> = {
       case "response":
         Any.encode(message.result.value, writer.uint32(42).fork()).join();
         break;
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
     }
     return writer;
   },
@@ -108,64 +112,15 @@ export const Operation: MessageFns<Operation> = {
         if ((tag & 7) === 4 || tag === 0) {
           break;
         }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
+        const buf = reader.skip(tag & 7);
 
-function createBaseOperationInfo(): OperationInfo {
-  return { responseType: "", metadataType: "" };
-}
+        const list = message._unknownFields![tag];
 
-export const OperationInfo: MessageFns<OperationInfo> = {
-  encode(message: OperationInfo, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.responseType !== "") {
-      writer.uint32(10).string(message.responseType);
-    }
-    if (message.metadataType !== "") {
-      writer.uint32(18).string(message.metadataType);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): OperationInfo {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseOperationInfo();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.responseType = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.metadataType = reader.string();
-            continue;
-          }
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
         }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
       }
       return message;
     } finally {
