@@ -44,7 +44,7 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
     policy,
     serializer: await entrySerializerOf(pipeline.serializer, baseDirectory),
     destination: pipeline.destination,
-    framing: pipeline.framing,
+    framing: pipeline.input.framing,
     rejections: new RejectionGuard(
       {
         maxConsecutiveRejections: policy.mayDrop ? pipeline.writer.maxConsecutiveRejections : -1,

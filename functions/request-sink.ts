@@ -36,12 +36,12 @@ export async function startRequestSink(env: Environment, surroundings: Surroundi
       ? undefined
       : createConfirmedTopic({ topic: resultsTopic, shutdownTimeoutMillis: RESULTS_SHUTDOWN_MILLIS }, clock);
   const sink: RequestSink = {
-    identities: { pipeline: name, subscription: pipeline.source.subscription, framing: pipeline.framing },
+    identities: { pipeline: name, subscription: pipeline.input.subscription, framing: pipeline.input.framing },
     executor,
     policy,
     serializer: await requestSerializerOf(pipeline, baseDirectory),
     destination: pipeline.destination,
-    framing: pipeline.framing,
+    framing: pipeline.input.framing,
     emptyBranchPolicy: pipeline.emptyBranchPolicy,
     ...(replayProtection && { protection: replayProtectionOf(replayProtection.markerFamily, instance) }),
     ...(topic && { results: createResultPublisher(topic, { forms, metrics }) }),

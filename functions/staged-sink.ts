@@ -18,17 +18,17 @@ export const stagedSink = entryPoint(() => startStagedSink(process.env));
 export async function startStagedSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const instance = await startInstance('staged-sink', 'staged sink', env, surroundings);
   const { pipeline, name, baseDirectory, metrics } = instance;
-  const { source, framing, idAttribute, marker } = pipeline;
+  const { input, idAttribute, marker } = pipeline;
   const policies = stagedPoliciesOf(instance);
   const keeper = await openKeeper(instance, policies);
   const sink: StagedSink = {
     serializer: await entrySerializerOf(pipeline.serializer, baseDirectory),
     destination: pipeline.destination,
-    framing,
+    framing: input.framing,
     envelopes: {
       pipeline: name,
-      subscription: source.subscription,
-      framing,
+      subscription: input.subscription,
+      framing: input.framing,
       ...(idAttribute !== undefined && { idAttribute }),
       appProfileId: pipeline.appProfileId ?? '',
       markerFamily: marker.family,

@@ -57,7 +57,7 @@ export async function map(
   const { pipeline, baseDirectory } = await readPipeline(context, name, options.config);
   const preparation = await loadPreparation(pipeline, baseDirectory);
   const message = await readSample(context, file, options);
-  const previews = framed(message, pipeline.framing).map((record) =>
+  const previews = framed(message, pipeline.input.framing).map((record) =>
     'outcome' in record ? record : previewRecord(preparation, record),
   );
   if (previews.length === 0) throw new CommandError('the input holds no record');

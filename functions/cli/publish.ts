@@ -84,7 +84,7 @@ export async function publish(
   const { pipeline } = await readPipeline(context, name, options.config);
   const packing = packOptions(pipeline, options);
   noteOrdering(context, pipeline, options);
-  const topic = fullName(context, pipeline.source.topic, 'topics');
+  const topic = fullName(context, pipeline.input.topic, 'topics');
   const totalBytes = await inputSize(context, files);
 
   const tally = createTally();
@@ -128,7 +128,7 @@ export async function publish(
 }
 
 /** @throws {CommandError} where the options cannot go together. */
-function packOptions({ framing }: ResolvedPipeline, options: PublishOptions): PackOptions {
+function packOptions({ input: { framing } }: ResolvedPipeline, options: PublishOptions): PackOptions {
   const { format, recordsPerMessage } = options;
   if (recordsPerMessage > 1 && framing === 'single') {
     throw new CommandError('--records-per-message: the framing of the pipeline is single, one record per message');
@@ -149,12 +149,12 @@ function packOptions({ framing }: ResolvedPipeline, options: PublishOptions): Pa
 }
 
 /** Ordering needs both sides; one alone does nothing, which nobody would notice. */
-function noteOrdering(context: CliContext, { source }: ResolvedPipeline, options: PublishOptions): void {
+function noteOrdering(context: CliContext, { input }: ResolvedPipeline, options: PublishOptions): void {
   const hasKey = options.orderingKey !== undefined || options.orderingField !== undefined;
-  if (source.ordering === 'row' && !hasKey) {
+  if (input.ordering === 'row' && !hasKey) {
     context.terminal.note('warning: the pipeline is ordered, but without an ordering key messages have no order');
   }
-  if (source.ordering === 'none' && hasKey) {
+  if (input.ordering === 'none' && hasKey) {
     context.terminal.note('warning: messages have an ordering key, but the pipeline is not ordered (ordering: row)');
   }
 }

@@ -78,10 +78,10 @@ const summary = ({ pipelines }: ResolvedConfig): string =>
 const row = (name: string, pipeline: ResolvedPipeline): string[] => [
   name,
   pipeline.kind,
-  pipeline.source.topic,
+  pipeline.input.topic,
   tableText(pipeline.destination),
   pipeline.serializer.kind === 'module' ? pipeline.serializer.module : pipeline.serializer.kind,
-  pipeline.framing,
+  pipeline.input.framing,
   failureText(pipeline),
 ];
 

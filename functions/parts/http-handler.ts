@@ -1,5 +1,6 @@
 import { startDeadline } from '../../shared/base/deadline.ts';
 import type { Random } from '../../shared/base/ids.ts';
+import type { ResolvedSink } from '../../shared/config/resolved.ts';
 import { answerHttp, type HttpAnswer, failureAnswer, type RowService } from '../../shared/single-row/http/answer.ts';
 import { unsent } from '../../shared/single-row/http/failure.ts';
 import type { FunctionRequest, FunctionResponse } from './entry-point.ts';
@@ -29,10 +30,10 @@ export interface HttpWork extends Ending {
 }
 
 /** Answers row requests, each within the invocation's time and for as long as its caller is there. */
-export function httpHandler(instance: Instance, service: RowService, work: HttpWork): HttpHandler {
+export function httpHandler(instance: Instance<ResolvedSink>, service: RowService, work: HttpWork): HttpHandler {
   const { pipeline, env, clock, random, metrics, exporter } = instance;
   const drain = drainOf(instance, work);
-  const budgetMillis = invocationMillis(pipeline, env);
+  const budgetMillis = invocationMillis(pipeline.input, env);
   return ({ method, headers, rawBody }, gone) =>
     drain.track(async () => {
       const requestId = requestIdOf(headers, random);

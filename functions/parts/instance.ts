@@ -8,11 +8,11 @@ import {
 import type { Runtime } from '../../shared/base/runtime.ts';
 import { type Drain, installDrain } from '../../shared/base/shutdown.ts';
 import { loadPipeline } from '../../shared/config/load.ts';
-import type { PipelineKind, PipelineOf, ResolvedSink } from '../../shared/config/resolved.ts';
+import type { PipelineKind, PipelineOf, ResolvedCommon } from '../../shared/config/resolved.ts';
 import type { Environment, Surroundings } from './surroundings.ts';
 
 /** One instance of a function that serves one pipeline: what it has whatever it does. */
-export interface Instance<Pipeline extends ResolvedSink = ResolvedSink> extends Surroundings {
+export interface Instance<Pipeline extends ResolvedCommon = ResolvedCommon> extends Surroundings {
   /** What the capability's shells run by. */
   readonly runtime: Runtime;
   readonly env: Environment;
@@ -48,7 +48,7 @@ export async function startInstance<Kind extends PipelineKind>(
 }
 
 /** The effective options for the log: everything but where credentials are. */
-const withoutSecrets = ({ access, ...rest }: ResolvedSink): object => ({ ...rest, access: access.mode });
+const withoutSecrets = ({ access, ...rest }: ResolvedCommon): object => ({ ...rest, access: access.mode });
 
 /** Cloud Run kills 10 s after SIGTERM; the rest is for the exit itself. */
 const DRAIN_LIMIT_MILLIS = 9000;

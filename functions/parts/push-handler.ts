@@ -1,6 +1,6 @@
 import { startDeadline } from '../../shared/base/deadline.ts';
 import { RedeliverError } from '../../shared/base/errors.ts';
-import type { ResolvedSink } from '../../shared/config/resolved.ts';
+import type { ResolvedInput, ResolvedSink } from '../../shared/config/resolved.ts';
 import { decodePush } from '../../shared/google/pubsub/push-body.ts';
 import type { PushedMessage } from '../../shared/model/record.ts';
 import type { Handler } from './entry-point.ts';
@@ -17,10 +17,10 @@ export interface PushWork extends Ending {
 }
 
 /** Answers pushes: 204 acknowledges. Every message has the invocation's time and no more. */
-export function pushHandler(instance: Instance, work: PushWork): Handler {
+export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): Handler {
   const { pipeline, env, clock, logger, metrics, exporter } = instance;
   const drain = drainOf(instance, work);
-  const budgetMillis = invocationMillis(pipeline, env);
+  const budgetMillis = invocationMillis(pipeline.input, env);
   return (body) =>
     drain.track(async () => {
       const startedAt = clock.now();
@@ -49,12 +49,12 @@ const DEFAULT_FUNCTION_TIMEOUT_SECONDS = 60;
 
 /** The smaller of the function's and the subscription's patience, less the margin to answer in. */
 export function invocationMillis(
-  pipeline: Pick<ResolvedSink, 'ackDeadlineMillis' | 'deadlineMarginMillis'>,
+  { ackDeadlineMillis, deadlineMarginMillis }: Pick<ResolvedInput, 'ackDeadlineMillis' | 'deadlineMarginMillis'>,
   env: Environment,
 ): number {
   const seconds = Number(env.CLOUD_RUN_TIMEOUT_SECONDS ?? DEFAULT_FUNCTION_TIMEOUT_SECONDS);
   const functionMillis = (Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_FUNCTION_TIMEOUT_SECONDS) * 1000;
-  const patience = Math.min(functionMillis, pipeline.ackDeadlineMillis);
+  const patience = Math.min(functionMillis, ackDeadlineMillis);
   // A function that is given less time than the margin still gets half of it to work in.
-  return Math.max(patience - pipeline.deadlineMarginMillis, patience / 2);
+  return Math.max(patience - deadlineMarginMillis, patience / 2);
 }

@@ -10,7 +10,7 @@ import type { ResolvedMapping } from '../mapping/declared/resolved.ts';
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** Version of the shapes below. A document that carries another one is refused. */
-export const RESOLVED_VERSION = 1;
+export const RESOLVED_VERSION = 2;
 
 export interface ResolvedConfig {
   readonly resolved: typeof RESOLVED_VERSION;
@@ -26,20 +26,19 @@ export type PipelineKind = ResolvedPipeline['kind'];
 /** The pipeline of one kind. */
 export type PipelineOf<Kind extends PipelineKind> = Extract<ResolvedPipeline, { readonly kind: Kind }>;
 
-/** What every sink has. */
-export interface ResolvedSink {
-  readonly source: ResolvedSource;
-  readonly destination: ResolvedDestination;
+/** What every pipeline has, whichever way its data go. */
+export interface ResolvedCommon {
   /** Absent: the instance's default profile. */
   readonly appProfileId?: string;
   readonly access: ResolvedAccess;
-  readonly framing: ResolvedFraming;
-  /** Pub/Sub's time to wait for an answer, whole seconds. */
-  readonly ackDeadlineMillis: number;
-  /** Taken off an invocation's time so that its answer arrives before Pub/Sub gives up on it. Below ackDeadlineMillis. */
-  readonly deadlineMarginMillis: number;
   /** 0 writes metrics at the end of every invocation. */
   readonly metricsFlushIntervalMillis: number;
+}
+
+/** What every sink has. */
+export interface ResolvedSink extends ResolvedCommon {
+  readonly input: ResolvedInput;
+  readonly destination: ResolvedDestination;
 }
 
 /** Records of a subscription become row mutations, at least once. */
@@ -116,13 +115,19 @@ export interface ResolvedRequestOptions {
   readonly perDestinationMetrics: boolean;
 }
 
-export interface ResolvedSource {
+/** Where the records of a sink come from, and how its messages are taken. */
+export interface ResolvedInput {
   /** `projects/p/topics/t`; the bare topic id where no project is configured. */
   readonly topic: string;
   /** `projects/p/subscriptions/s`; the bare subscription id where no project is configured. */
   readonly subscription: string;
   /** `row`: the subscription delivers in the order of its ordering keys, which the publisher sets to the row. */
   readonly ordering: 'none' | 'row';
+  readonly framing: ResolvedFraming;
+  /** Pub/Sub's time to wait for an answer, whole seconds. */
+  readonly ackDeadlineMillis: number;
+  /** Taken off an invocation's time so that its answer arrives before Pub/Sub gives up on it. Below ackDeadlineMillis. */
+  readonly deadlineMarginMillis: number;
 }
 
 /**

@@ -58,7 +58,7 @@ export function subscriptionsOf(
   functionOf: (purpose: 'records' | 'work') => string,
   project: string,
 ): PlannedSubscription[] {
-  const { topic, subscription, ordering } = pipeline.source;
+  const { topic, subscription, ordering, ackDeadlineMillis } = pipeline.input;
   const pushed = (
     purpose: 'records' | 'work',
     from: Pick<PlannedSubscription, 'topic' | 'name' | 'isOrdered'>,
@@ -69,7 +69,7 @@ export function subscriptionsOf(
     pipelines: [name],
     push: { function: functionOf(purpose), path: '/' },
     isOrdered: from.isOrdered,
-    ackDeadlineSeconds: pipeline.ackDeadlineMillis / 1000,
+    ackDeadlineSeconds: ackDeadlineMillis / 1000,
     retentionSeconds: RETENTION_SECONDS,
     backoff: BACKOFF,
   });

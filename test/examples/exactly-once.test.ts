@@ -33,7 +33,7 @@ describe('the commands make what the configuration names', () => {
 
   test('topics', () => {
     const letters = pipeline.failure.policy === 'dead-letter' ? pipeline.failure.deadLetter.topic : '';
-    const topics = [pipeline.source.topic, letters, commitTopic].map(idOf);
+    const topics = [pipeline.input.topic, letters, commitTopic].map(idOf);
     expect(said(/^gcloud pubsub topics create (\S+)$/).toSorted()).toEqual(topics.toSorted());
   });
 

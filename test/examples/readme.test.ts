@@ -57,10 +57,10 @@ test('the push subscriptions that are created are those of the configurations', 
     Object.values(resolveConfig(parse(code), name).config.pipelines),
   );
   const known = pipelines.flatMap((pipeline) => {
-    const { source } = pipeline;
+    const { input } = pipeline;
     const staging = pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint' && pipeline.commit;
     return [
-      `${idOf(source.subscription)} of ${idOf(source.topic)}`,
+      `${idOf(input.subscription)} of ${idOf(input.topic)}`,
       ...(staging ? [`${idOf(staging.commitSubscription)} of ${idOf(staging.commitTopic)}`] : []),
     ];
   });

@@ -39,18 +39,18 @@ export function planDeployment(config: ResolvedConfig, project: string): Pipelin
   const full = (name: string, collection: 'topics' | 'subscriptions'): string =>
     name.includes('/') ? name : `projects/${project}/${collection}/${name}`;
   return Object.entries(config.pipelines).map(([name, pipeline]) => {
-    const { source, destination } = pipeline;
+    const { input, destination } = pipeline;
     const letters = [pipeline.failure, ...(pipeline.kind === 'staged-sink' ? [pipeline.onRejected] : [])];
     const failure = letters.find(({ policy }) => policy === 'dead-letter') ?? pipeline.failure;
     return {
       name,
       target: TARGETS[pipeline.kind],
-      framing: pipeline.framing,
+      framing: input.framing,
       source: {
-        topic: full(source.topic, 'topics'),
-        subscription: full(source.subscription, 'subscriptions'),
-        isOrdered: source.ordering === 'row',
-        ackDeadlineSeconds: pipeline.ackDeadlineMillis / 1000,
+        topic: full(input.topic, 'topics'),
+        subscription: full(input.subscription, 'subscriptions'),
+        isOrdered: input.ordering === 'row',
+        ackDeadlineSeconds: input.ackDeadlineMillis / 1000,
       },
       ...(pipeline.kind === 'staged-sink' &&
         pipeline.commit.when === 'on-checkpoint' && {
@@ -58,7 +58,7 @@ export function planDeployment(config: ResolvedConfig, project: string): Pipelin
             topic: full(pipeline.commit.commitTopic, 'topics'),
             subscription: full(pipeline.commit.commitSubscription, 'subscriptions'),
             isOrdered: false,
-            ackDeadlineSeconds: pipeline.ackDeadlineMillis / 1000,
+            ackDeadlineSeconds: input.ackDeadlineMillis / 1000,
           },
         }),
       ...(failure.policy === 'dead-letter' && {

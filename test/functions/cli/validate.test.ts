@@ -56,7 +56,7 @@ test('warnings are printed beside the result', async () => {
   const { code, out, err } = await run(['validate', '--resolved'], { config });
   expect(code).toBe(0);
   expect(err).toMatch(/^warning: pipelines\.orders\.writerOptions\.maxInFlightEntries: 30000/);
-  expect(JSON.parse(out)).toMatchObject({ resolved: 1, pipelines: { orders: { kind: 'bulk-sink' } } });
+  expect(JSON.parse(out)).toMatchObject({ resolved: 2, pipelines: { orders: { kind: 'bulk-sink' } } });
 });
 
 test('what is resolved validates again to the same', async () => {

@@ -12,7 +12,7 @@ const deadLetterOf = ({ failure }: ResolvedBulkSink) =>
 const CASES: readonly OptionCase<ResolvedBulkSink>[] = [
   {
     path: 'ordering',
-    read: ({ source }) => source.ordering,
+    read: ({ input }) => input.ordering,
     fallback: 'none',
     accepted: [['row', 'row']],
     refused: ['ROW', 'key', true, null],
@@ -20,7 +20,7 @@ const CASES: readonly OptionCase<ResolvedBulkSink>[] = [
   },
   {
     path: 'framing',
-    read: ({ framing }) => framing,
+    read: ({ input }) => input.framing,
     fallback: 'single',
     accepted: [
       ['ndjson', 'ndjson'],
@@ -39,7 +39,7 @@ const CASES: readonly OptionCase<ResolvedBulkSink>[] = [
   },
   {
     path: 'ackDeadline',
-    read: ({ ackDeadlineMillis }) => ackDeadlineMillis,
+    read: ({ input }) => input.ackDeadlineMillis,
     fallback: 600_000,
     accepted: [
       ['10s', 10_000],
@@ -50,7 +50,7 @@ const CASES: readonly OptionCase<ResolvedBulkSink>[] = [
   },
   {
     path: 'deadlineMargin',
-    read: ({ deadlineMarginMillis }) => deadlineMarginMillis,
+    read: ({ input }) => input.deadlineMarginMillis,
     fallback: 5_000,
     accepted: [
       ['0ms', 0],

@@ -8,9 +8,9 @@ const BARE = { kind: 'bulk-sink', topic: 'orders', table: 't', serializer: 'entr
 const PLACE = { project: 'p', instance: 'i' };
 
 test('a pipeline takes from the defaults what it does not set', () => {
-  const { destination, framing } = resolvedSink({ ...BARE, instance: 'own' }, { ...PLACE, framing: 'ndjson' });
+  const { destination, input } = resolvedSink({ ...BARE, instance: 'own' }, { ...PLACE, framing: 'ndjson' });
   expect(destination.table).toEqual({ project: 'p', instance: 'own', table: 't' });
-  expect(framing).toBe('ndjson');
+  expect(input.framing).toBe('ndjson');
 });
 
 test('of a section it takes option by option', () => {

@@ -38,7 +38,7 @@ const messageOf = async (loading: Promise<unknown>): Promise<string> => {
 test('the only pipeline needs no name, and the file is connector.yaml of the working directory', async () => {
   const { name, baseDirectory, pipeline } = await load({}, { '/srv/connector.yaml': ONE });
   expect({ name, baseDirectory }).toEqual({ name: 'orders', baseDirectory: '/srv' });
-  expect(pipeline.source.topic).toBe('projects/p/topics/orders');
+  expect(pipeline.input.topic).toBe('projects/p/topics/orders');
 });
 
 test('relative paths belong to the directory of the file that was named', async () => {
@@ -74,7 +74,7 @@ test.each(['order', 'constructor', '__proto__'])('a name that no pipeline has is
 });
 
 test('a function refuses a pipeline of a kind that it does not serve', async () => {
-  const other = JSON.stringify({ resolved: 1, pipelines: { scans: { kind: 'scan-source' } } });
+  const other = JSON.stringify({ resolved: 2, pipelines: { scans: { kind: 'scan-source' } } });
   expect(await messageOf(load({ CONNECTOR_CONFIG: other, CONNECTOR_PIPELINE: 'scans' }))).toContain('(there is: none)');
   expect(await messageOf(load({ CONNECTOR_CONFIG: other }))).toContain('holds no pipeline of kind bulk-sink');
 });
@@ -92,8 +92,8 @@ test('a resolved document gives what the document that it was made of gives', as
 });
 
 test('a resolved document of another version is refused', async () => {
-  expect(await messageOf(load({ CONNECTOR_CONFIG: '{"resolved": 2, "pipelines": {}}' }))).toContain(
-    'resolved: must be 1, the version that this connector reads; resolve the configuration again, got 2',
+  expect(await messageOf(load({ CONNECTOR_CONFIG: '{"resolved": 1, "pipelines": {}}' }))).toContain(
+    'resolved: must be 2, the version that this connector reads; resolve the configuration again, got 1',
   );
 });
 

@@ -53,16 +53,16 @@ test('resolves to plain data that survives JSON', () => {
   expect(JSON.parse(JSON.stringify(sink))).toEqual(sink);
   expect(sink).toEqual({
     kind: 'request-sink',
-    source: {
+    input: {
       topic: 'projects/p/topics/orders',
       subscription: 'projects/p/subscriptions/orders-orders',
       ordering: 'none',
+      framing: 'single',
+      ackDeadlineMillis: 600_000,
+      deadlineMarginMillis: 5_000,
     },
     destination: {},
     access: { mode: 'application-default' },
-    framing: 'single',
-    ackDeadlineMillis: 600_000,
-    deadlineMarginMillis: 5_000,
     metricsFlushIntervalMillis: 10_000,
     serializer: { kind: 'request' },
     failure: { policy: 'fail' },

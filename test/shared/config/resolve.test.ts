@@ -10,7 +10,7 @@ describe('a resolved document', () => {
   test('survives JSON unchanged', () => {
     const { config } = resolveConfig(documentOf({ ...MINIMAL, subscription: 'sub' }), 'test');
     expect(JSON.parse(JSON.stringify(config))).toEqual(config);
-    expect(config.resolved).toBe(1);
+    expect(config.resolved).toBe(2);
   });
 
   test('has types that need no parser', () => {
@@ -33,22 +33,25 @@ describe('a resolved document', () => {
 
 describe('topic and subscription', () => {
   test('a bare id belongs to the project, and the subscription is named by topic and pipeline', () => {
-    expect(resolvedSink(MINIMAL).source).toEqual({
+    expect(resolvedSink(MINIMAL).input).toEqual({
       topic: 'projects/p/topics/orders',
       subscription: 'projects/p/subscriptions/orders-orders',
       ordering: 'none',
+      framing: 'single',
+      ackDeadlineMillis: 600_000,
+      deadlineMarginMillis: 5_000,
     });
   });
 
   test('a full name stays, and the default subscription belongs to the project of the pipeline', () => {
-    const { source } = resolvedSink({ ...MINIMAL, topic: 'projects/other/topics/events' });
-    expect(source.topic).toBe('projects/other/topics/events');
-    expect(source.subscription).toBe('projects/p/subscriptions/events-orders');
+    const { input } = resolvedSink({ ...MINIMAL, topic: 'projects/other/topics/events' });
+    expect(input.topic).toBe('projects/other/topics/events');
+    expect(input.subscription).toBe('projects/p/subscriptions/events-orders');
   });
 
   test('without a project bare ids stay bare', () => {
     const options = { ...without(MINIMAL, 'project', 'instance', 'table'), destinationAttribute: 'table' };
-    expect(resolvedSink(options).source).toMatchObject({ topic: 'orders', subscription: 'orders-orders' });
+    expect(resolvedSink(options).input).toMatchObject({ topic: 'orders', subscription: 'orders-orders' });
   });
 
   test.each(['ab', '1orders', 'google-orders', 'or ders', 'projects/p/topics/', 'projects//topics/orders', 'a/b', 7])(
@@ -67,7 +70,7 @@ describe('topic and subscription', () => {
     expect(linesOf({ ...MINIMAL, topic })).toEqual([
       'subscription: is required because the default, topic id and pipeline name, is longer than 255 characters, got nothing',
     ]);
-    expect(resolvedSink({ ...MINIMAL, topic, subscription: 'short' }).source.subscription).toMatch(/short$/);
+    expect(resolvedSink({ ...MINIMAL, topic, subscription: 'short' }).input.subscription).toMatch(/short$/);
   });
 });
 

@@ -120,7 +120,7 @@ test('resolves to plain data that survives JSON', () => {
   expect(JSON.parse(JSON.stringify(sink))).toEqual(sink);
   expect(sink).toMatchObject({
     kind: 'staged-sink',
-    source: { subscription: 'projects/p/subscriptions/orders-orders' },
+    input: { subscription: 'projects/p/subscriptions/orders-orders' },
     destination: { table: { project: 'p', instance: 'i', table: 't' } },
     serializer: { kind: 'entry' },
     failure: { policy: 'fail' },
@@ -166,7 +166,7 @@ describe('commit on-receipt', () => {
   });
 
   test('keeps the order of ordering keys, which checkpoints do not', () => {
-    expect(resolved({ ...ON_RECEIPT, ordering: 'row' }).source.ordering).toBe('row');
+    expect(resolved({ ...ON_RECEIPT, ordering: 'row' }).input.ordering).toBe('row');
     expect(linesOf({ ...MINIMAL, ordering: 'row' })).toEqual([
       expect.stringMatching(/^ordering: must be "none" with the commit on-checkpoint: .*, got "row"$/),
     ]);

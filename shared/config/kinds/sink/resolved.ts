@@ -20,7 +20,7 @@ export const subscriptionId = (name: string, topic: string): string => `${bareId
 export function resolvedSink(name: string, options: SinkOptions): ResolvedSink {
   const { project, topic } = options;
   return {
-    source: {
+    input: {
       topic: qualify(topic, 'topics', project),
       subscription: qualify(
         options.subscription ?? subscriptionId(name, topic),
@@ -28,13 +28,13 @@ export function resolvedSink(name: string, options: SinkOptions): ResolvedSink {
         project ?? projectOf(topic),
       ),
       ordering: options.ordering,
+      framing: options.framing,
+      ackDeadlineMillis: options.ackDeadline,
+      deadlineMarginMillis: options.deadlineMargin,
     },
     destination: destinationOf(options),
     ...(options.appProfileId !== undefined && { appProfileId: options.appProfileId }),
     access: accessOf(options),
-    framing: options.framing,
-    ackDeadlineMillis: options.ackDeadline,
-    deadlineMarginMillis: options.deadlineMargin,
     metricsFlushIntervalMillis: options.metricsFlushInterval,
   };
 }
