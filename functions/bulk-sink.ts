@@ -21,23 +21,16 @@ export const bulkSink = entryPoint(() => startBulkSink(process.env));
 /** Builds one instance of the bulk sink: configuration, clients, batcher, and the function that answers a push. */
 export async function startBulkSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const instance = await startInstance('bulk-sink', 'bulk sink', env, surroundings);
-  const { pipeline, baseDirectory, clock, random, metrics, logger } = instance;
+  const { pipeline, baseDirectory, runtime } = instance;
 
   const access = accessOf(pipeline.access, baseDirectory, env);
-  const clients = new ClientPool({ ...access, ...pipeline.writer }, clock, metrics);
+  const clients = new ClientPool({ ...access, ...pipeline.writer }, runtime.clock, runtime.metrics);
   const mutateRows = createMutateRows(clients, {
     appProfileId: pipeline.appProfileId ?? '',
     flowControl: pipeline.writer.flowControl,
   });
-  const tables = tableKeeperOf(pipeline, access, { clock, random, metrics, logger });
-  const batcher = new Batcher(pipeline.writer, {
-    mutateRows,
-    clock,
-    random,
-    metrics,
-    logger,
-    ...(tables && { tables }),
-  });
+  const tables = tableKeeperOf(pipeline, access, runtime);
+  const batcher = new Batcher(pipeline.writer, { mutateRows, runtime, ...(tables && { tables }) });
   const policy = failurePolicyOf(pipeline.failure, instance);
   const sink: BulkSink = {
     batcher,
@@ -50,12 +43,10 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
         maxConsecutiveRejections: policy.mayDrop ? pipeline.writer.maxConsecutiveRejections : -1,
         cooldownMillis: pipeline.writer.rejectionCooldownMillis,
       },
-      { clock, logger, metrics },
+      runtime,
     ),
     perDestinationMetrics: pipeline.writer.perDestinationMetrics,
-    clock,
-    metrics,
-    logger,
+    runtime,
   };
 
   return pushHandler(instance, {

@@ -1,5 +1,6 @@
 import { lazy } from '../../shared/base/lazy.ts';
-import { TableKeeper, type TableKeeperDependencies } from '../../shared/bulk/table-keeper.ts';
+import type { Runtime } from '../../shared/base/runtime.ts';
+import { TableKeeper } from '../../shared/bulk/repair/table-keeper.ts';
 import type { ResolvedBulkSink } from '../../shared/config/resolved.ts';
 import type { BigtableAccess } from '../../shared/google/bigtable/credentials.ts';
 
@@ -7,7 +8,7 @@ import type { BigtableAccess } from '../../shared/google/bigtable/credentials.ts
 export function tableKeeperOf(
   { tableCreateOptions, writer }: ResolvedBulkSink,
   access: BigtableAccess,
-  dependencies: Omit<TableKeeperDependencies, 'admin'>,
+  runtime: Runtime,
 ): TableKeeper | undefined {
   if (!tableCreateOptions) return undefined;
   const opened = lazy(async () => {
@@ -17,7 +18,7 @@ export function tableKeeperOf(
   return new TableKeeper(
     { tableCreateOptions, ...writer },
     {
-      ...dependencies,
+      runtime,
       admin: {
         ensure: async (...call) => (await opened()).ensure(...call),
         checkTypes: async (...call) => (await opened()).checkTypes(...call),

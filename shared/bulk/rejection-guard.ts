@@ -1,7 +1,5 @@
-import type { Clock } from '../base/clock.ts';
 import { RedeliverError } from '../base/errors.ts';
-import type { Logger } from '../base/logging.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Runtime } from '../base/runtime.ts';
 import type { Status } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import {
@@ -17,15 +15,12 @@ import {
 /** The present state of `maxConsecutiveRejections` in this instance. The rules are in `rejections.ts`. */
 export class RejectionGuard {
   readonly #limit: RejectionLimit;
-  readonly #with: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics };
+  readonly #runtime: Runtime;
   #state: RejectionState = NO_REJECTIONS;
 
-  constructor(
-    limit: RejectionLimit,
-    dependencies: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics },
-  ) {
+  constructor(limit: RejectionLimit, runtime: Runtime) {
     this.#limit = limit;
-    this.#with = dependencies;
+    this.#runtime = runtime;
   }
 
   get isTripped(): boolean {
@@ -34,7 +29,7 @@ export class RejectionGuard {
 
   /** Asked once per message, before anything of it is done. A probe must be ended with {@link endProbe}. */
   admit(): 'freely' | 'as-probe' | 'no' {
-    const { state, admitted } = admitMessage(this.#state, this.#with.clock.now());
+    const { state, admitted } = admitMessage(this.#state, this.#runtime.clock.now());
     this.#state = state;
     return admitted;
   }
@@ -44,17 +39,17 @@ export class RejectionGuard {
   }
 
   applied(): void {
-    if (this.isTripped) this.#with.logger.log('INFO', 'an entry was applied: the rejection limit is lifted');
+    if (this.isTripped) this.#runtime.logger.log('INFO', 'an entry was applied: the rejection limit is lifted');
     this.#state = afterApplied();
   }
 
   rejected(table: TableName, { code }: Status): void {
     const before = this.#state;
-    const after = afterRejected(before, this.#limit, this.#with.clock.now());
+    const after = afterRejected(before, this.#limit, this.#runtime.clock.now());
     this.#state = after;
     if (before.kind === 'tripped' || after.kind !== 'tripped') return;
-    this.#with.metrics.count('rejectionLimitTrips');
-    this.#with.logger.log(
+    this.#runtime.metrics.count('rejectionLimitTrips');
+    this.#runtime.logger.log(
       'ERROR',
       `${this.#limit.maxConsecutiveRejections} entries in a row were rejected and nothing was applied; the last was for ${formatTableName(table)} (${code}). This instance stops acknowledging for ${this.#limit.cooldownMillis} ms and then tries one message at a time. Fix the stream, or raise maxConsecutiveRejections (-1: no limit)`,
     );

@@ -1,7 +1,5 @@
 import { RedeliverError, toError } from '../base/errors.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/logging.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Runtime } from '../base/runtime.ts';
 import { countFailures } from '../letters/count-failures.ts';
 import type { FailedRecord } from '../letters/failed-record.ts';
 import type { FailurePolicy } from '../letters/policy.ts';
@@ -20,9 +18,7 @@ export interface BulkSink extends Reading {
   readonly policy: FailurePolicy;
   readonly rejections: RejectionGuard;
   readonly perDestinationMetrics: boolean;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
+  readonly runtime: Runtime;
 }
 
 /** What became of one record: its outcome, or why it is itself wrong. */
@@ -47,7 +43,8 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
     if (failed.some(({ reason }) => reason === 'rejected') && admitted !== 'as-probe' && sink.rejections.isTripped) {
       throw sink.rejections.refusal();
     }
-    countFailures(failed, sink);
+    const { perDestinationMetrics, runtime } = sink;
+    countFailures(failed, { metrics: runtime.metrics, perDestinationMetrics });
     if (failed.length > 0) await sink.policy.handle(failed, signal);
   } finally {
     if (admitted === 'as-probe') sink.rejections.endProbe();
@@ -56,6 +53,7 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
 
 /** Starts the records in order, as far as the instance's bounds admit them, and waits for all of them. */
 async function settleRecords(message: PushedMessage, sink: BulkSink, signal: AbortSignal): Promise<Settled[]> {
+  const { metrics } = sink.runtime;
   const settled: Settled[] = [];
   const { promise: allSettled, resolve, reject } = Promise.withResolvers<undefined>();
   /** Records without an outcome, and this loop itself. */
@@ -66,13 +64,13 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
   };
   for (const [index, record] of framedRecords(message, sink.framing).entries()) {
     const prepared = prepareWrite(record, sink);
-    if (prepared.kind === 'skipped') sink.metrics.count('recordsSkipped');
+    if (prepared.kind === 'skipped') metrics.count('recordsSkipped');
     if (prepared.kind !== 'write') {
       settled[index] = prepared;
       continue;
     }
     const { table, entry } = prepared;
-    countSend(table, sink);
+    if (sink.perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
     open += 1;
     const admitted = sink.batcher.submit(table, entry, signal, (outcome) => {
       try {
@@ -101,7 +99,8 @@ function judged(
     // A letter that was published back has waited for a person; that is not the sink's latency.
     if (!record.letter) {
       const publishedAt = Number(record.message.publishTimeMicros / 1000n);
-      sink.metrics.record('publishToAppliedLatency', sink.clock.now() - publishedAt);
+      const { clock, metrics } = sink.runtime;
+      metrics.record('publishToAppliedLatency', clock.now() - publishedAt);
     }
   }
   if (outcome.kind !== 'rejected') return outcome;
@@ -118,8 +117,4 @@ function judged(
       detail: `rejected because the mutation is invalid (${code}): ${message}`,
     },
   };
-}
-
-function countSend(table: TableName, { metrics, perDestinationMetrics }: BulkSink): void {
-  if (perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
 }

@@ -8,6 +8,8 @@ const root = resolve(import.meta.dirname, '../..');
 /** Folder → folders it may import from, besides itself. `import type` counts. First matching prefix wins. */
 const foundations = ['shared/model', 'shared/base', 'shared/config', 'shared/mapping', 'shared/letters'];
 const capability = [...foundations, 'shared/records', 'shared/markers', 'shared/proto'];
+/** The words that the rooms of the bulk sink share. */
+const bulkWords = ['answer', 'verdict', 'outcome', 'ports'].map((name) => `shared/bulk/${name}.ts`);
 const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['functions/', ['shared/']],
   ['shared/proto/', []],
@@ -23,6 +25,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/google/', ['shared/']],
   // Whose turn it is and when: what is done in a turn belongs to the capability.
   ['shared/coordinator/', ['shared/model', 'shared/base']],
+  // Waiting knows nothing of sending, and neither of repair; the batcher above them puts them together.
+  ['shared/bulk/waiting/', [...capability, ...bulkWords]],
+  ['shared/bulk/sending/', [...capability, ...bulkWords, 'shared/bulk/waiting/']],
+  ['shared/bulk/repair/', [...capability, ...bulkWords, 'shared/bulk/sending/', 'shared/bulk/waiting/']],
   ['shared/bulk/', capability],
   ['shared/staged/', [...capability, 'shared/coordinator']],
   ['shared/single-row/', capability],

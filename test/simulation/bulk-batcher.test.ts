@@ -59,7 +59,7 @@ async function run(schedule: Schedule): Promise<{
       retryInitialBackoffMillis: 20,
       retryMaxBackoffMillis: 200,
     },
-    { mutateRows: table, clock, random, metrics, logger: createLogger({}, () => undefined) },
+    { mutateRows: table, runtime: { clock, random, metrics, logger: createLogger({}, () => undefined) } },
   );
   const records: Record[] = [];
   const all: Promise<void>[] = [];
@@ -138,7 +138,7 @@ test('k bad entries among n cost about k log n requests, not n', async () => {
       retryInitialBackoffMillis: 20,
       retryMaxBackoffMillis: 200,
     },
-    { mutateRows: table, clock, random: () => 0.5, metrics, logger: createLogger({}, () => undefined) },
+    { mutateRows: table, runtime: { clock, random: () => 0.5, metrics, logger: createLogger({}, () => undefined) } },
   );
   const outcomes = Array.from({ length: 512 }, (_, id) =>
     outcomeOf(batcher, `row-${id}`, id, new AbortController().signal),

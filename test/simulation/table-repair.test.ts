@@ -6,10 +6,10 @@ import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics } from '../../shared/base/metrics.ts';
 import type { EntryAnswer } from '../../shared/bulk/answer.ts';
 import { Batcher } from '../../shared/bulk/batcher.ts';
-import { createTableAdmin } from '../../shared/bulk/ensure-table.ts';
+import { createTableAdmin } from '../../shared/bulk/repair/ensure-table.ts';
 import type { Outcome } from '../../shared/bulk/outcome.ts';
 import type { MutateRows, MutateRowsCall, MutateRowsReply, TableAdmin } from '../../shared/bulk/ports.ts';
-import { TableKeeper } from '../../shared/bulk/table-keeper.ts';
+import { TableKeeper } from '../../shared/bulk/repair/table-keeper.ts';
 import { familiesOf, type RowEntry } from '../../shared/model/mutation.ts';
 import { tableName } from '../../shared/model/table-name.ts';
 import { FakeTableCalls } from '../support/fake-table-calls.ts';
@@ -91,7 +91,7 @@ async function run(schedule: Schedule) {
   };
   const failures = { share: schedule.failureShare };
   const metrics = createMetrics();
-  const common = { clock, random, metrics, logger: createLogger({}, () => undefined) };
+  const runtime = { clock, random, metrics, logger: createLogger({}, () => undefined) };
   const tables = new TableKeeper(
     {
       tableCreateOptions: { families: { f: { type: 'raw' }, g: { type: 'raw' } } },
@@ -99,7 +99,7 @@ async function run(schedule: Schedule) {
       recoveryMaxBackoffMillis: 1000,
       recoveryMaxAttempts: 30,
     },
-    { ...common, admin: slowAdmin(calls, clock, random, failures) },
+    { runtime, admin: slowAdmin(calls, clock, random, failures) },
   );
   const batcher = new Batcher(
     {
@@ -113,7 +113,7 @@ async function run(schedule: Schedule) {
       retryInitialBackoffMillis: 20,
       retryMaxBackoffMillis: 200,
     },
-    { ...common, mutateRows: new SchemaGate(rows, () => visible), tables },
+    { runtime, mutateRows: new SchemaGate(rows, () => visible), tables },
   );
   const records: { id: number; row: string; outcome: Outcome | undefined }[] = [];
   const all: Promise<void>[] = [];

@@ -1,7 +1,7 @@
 import { Client, Metadata, type ServiceError, status as grpcStatus } from '@grpc/grpc-js';
 import { abortable } from '../../base/abortable.ts';
 import { lazy } from '../../base/lazy.ts';
-import { TableAdminError } from '../../bulk/table-errors.ts';
+import { TableAdminError } from '../../bulk/repair/table-errors.ts';
 import { statusName } from '../../model/status.ts';
 import type { TableName } from '../../model/table-name.ts';
 import { ADMIN_SERVICE, type BigtableAccess, openAccess } from './credentials.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@grpc/grpc-js';
-import { createTableAdmin } from '../../bulk/ensure-table.ts';
+import { createTableAdmin } from '../../bulk/repair/ensure-table.ts';
 import type { TableAdmin, TableCalls } from '../../bulk/ports.ts';
 import type { ResolvedFamily, ResolvedGcRule } from '../../config/resolved.ts';
 import { tablePath } from '../../model/table-name.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@grpc/grpc-js';
-import { TableAdminError } from '../../bulk/table-errors.ts';
+import { TableAdminError } from '../../bulk/repair/table-errors.ts';
 import { type TableName, tablePath } from '../../model/table-name.ts';
 import { GetAppProfileRequest } from '../../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
 import { GetTableRequest } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';

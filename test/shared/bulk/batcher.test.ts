@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createLogger } from '../../../shared/base/logging.ts';
-import { createMetrics } from '../../../shared/base/metrics.ts';
-import { Batcher } from '../../../shared/bulk/batcher.ts';
-import type { BatcherOptions } from '../../../shared/bulk/options.ts';
+import { Batcher, type BatcherOptions } from '../../../shared/bulk/batcher.ts';
 import type { Outcome } from '../../../shared/bulk/outcome.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { testRuntime } from '../../support/runtime.ts';
 import { ScriptedMutateRows } from '../../support/scripted-mutate-rows.ts';
 import { numberedEntry } from '../../support/simulated-bigtable.ts';
 
@@ -24,15 +22,10 @@ const OPTIONS: BatcherOptions = {
 };
 
 function setUp(options: Partial<BatcherOptions> = {}) {
-  const clock = new ManualClock(0);
   const bigtable = new ScriptedMutateRows();
-  const metrics = createMetrics();
-  const lines: string[] = [];
-  const logger = createLogger({}, (line) => lines.push(line));
-  const batcher = new Batcher(
-    { ...OPTIONS, ...options },
-    { mutateRows: bigtable, clock, random: () => 0.5, metrics, logger },
-  );
+  const runtime = testRuntime({ clock: new ManualClock(0) });
+  const { clock, metrics, lines } = runtime;
+  const batcher = new Batcher({ ...OPTIONS, ...options }, { mutateRows: bigtable, runtime });
   const outcomes: (Outcome | undefined)[] = [];
   let submitted = 0;
   const submit = async (row: string, { table = ORDERS, signal = new AbortController().signal } = {}): Promise<void> => {

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
-import { createLogger } from '../../../shared/base/logging.ts';
-import { createMetrics } from '../../../shared/base/metrics.ts';
 import type { Outcome } from '../../../shared/bulk/outcome.ts';
 import { RejectionGuard } from '../../../shared/bulk/rejection-guard.ts';
 import { type BulkSink, writeMessage } from '../../../shared/bulk/write-message.ts';
@@ -10,7 +8,7 @@ import type { FailurePolicy } from '../../../shared/letters/policy.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import type { RowEntry } from '../../../shared/model/mutation.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
+import { testRuntime } from '../../support/runtime.ts';
 import { numberedEntry } from '../../support/simulated-bigtable.ts';
 
 const signal = new AbortController().signal;
@@ -42,10 +40,8 @@ const outcomes: Record<string, Outcome> = {
 };
 
 function setUp({ mayDrop = true, limit = 100, handle = (): Promise<void> => Promise.resolve() } = {}) {
-  const clock = new ManualClock();
-  const metrics = createMetrics();
-  const lines: string[] = [];
-  const logger = createLogger({}, (line) => lines.push(line));
+  const runtime = testRuntime();
+  const { clock, metrics, lines } = runtime;
   const handled: FailedRecord[][] = [];
   const submitted: RowEntry[] = [];
   const policy: FailurePolicy = {
@@ -74,14 +70,9 @@ function setUp({ mayDrop = true, limit = 100, handle = (): Promise<void> => Prom
     },
     framing: 'ndjson',
     policy,
-    rejections: new RejectionGuard(
-      { maxConsecutiveRejections: limit, cooldownMillis: 1000 },
-      { clock, logger, metrics },
-    ),
+    rejections: new RejectionGuard({ maxConsecutiveRejections: limit, cooldownMillis: 1000 }, runtime),
     perDestinationMetrics: true,
-    clock,
-    metrics,
-    logger,
+    runtime,
   };
   return { sink, handled, submitted, metrics, lines, clock };
 }

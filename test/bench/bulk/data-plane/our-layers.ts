@@ -2,8 +2,7 @@ import { systemClock } from '../../../../shared/base/clock.ts';
 import { systemRandom } from '../../../../shared/base/ids.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
-import { Batcher } from '../../../../shared/bulk/batcher.ts';
-import type { BatcherOptions } from '../../../../shared/bulk/options.ts';
+import { Batcher, type BatcherOptions } from '../../../../shared/bulk/batcher.ts';
 import type { Outcome } from '../../../../shared/bulk/outcome.ts';
 import type { MutateRows } from '../../../../shared/bulk/ports.ts';
 import { ClientPool } from '../../../../shared/google/bigtable/clients.ts';
@@ -38,10 +37,7 @@ export const BATCHER_OPTIONS: BatcherOptions = {
 export const createBatcher = (mutateRows: MutateRows): Batcher =>
   new Batcher(BATCHER_OPTIONS, {
     mutateRows,
-    clock: systemClock,
-    random: systemRandom,
-    metrics: createMetrics(),
-    logger: createLogger({}),
+    runtime: { clock: systemClock, random: systemRandom, metrics: createMetrics(), logger: createLogger({}) },
   });
 
 /** Requests of 500 entries, 4 in flight, straight through `MutateRows`. */

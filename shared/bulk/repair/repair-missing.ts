@@ -1,9 +1,10 @@
-import { familiesOf } from '../model/mutation.ts';
-import type { BatchActions, Course, Missing, Repair } from './batch-actions.ts';
-import { decide, narrow, stillWanted } from './isolate.ts';
-import type { LaneEntry, RowWrite } from './lane.ts';
-import type { Trouble } from './outcome.ts';
-import type { TableState } from './table-state.ts';
+import { familiesOf } from '../../model/mutation.ts';
+import type { Trouble } from '../outcome.ts';
+import type { Batch } from '../sending/batch.ts';
+import { type Course, decide, type Missing, narrow, stillWanted } from '../sending/isolate.ts';
+import type { RowWrite } from '../sending/write-queue.ts';
+import type { WaitingEntry } from '../waiting/waiting-entry.ts';
+import type { TableKeeper, TableState } from './table-keeper.ts';
 
 /**
  * Repairs writes that were answered NOT_FOUND: the table is ensured, and they are sent again. Each round costs every
@@ -17,45 +18,45 @@ import type { TableState } from './table-state.ts';
  *
  * @param before what was known of the table when they were sent.
  */
-export async function repairMissing<Entry extends LaneEntry>(
-  missing: readonly Missing<Entry>[],
+export async function repairMissing(
+  missing: readonly Missing[],
   before: TableState | undefined,
-  actions: BatchActions<Entry>,
-  repair: Repair<Entry>,
+  batch: Batch,
+  tables: TableKeeper,
 ): Promise<void> {
-  const { maxAttempts } = repair;
+  const { maxAttempts } = tables;
+  const { table } = batch;
   let known = before;
   let isNarrowed = false;
   let left = missing;
   for (;;) {
-    left = left.filter(({ write }) => stillWanted(write, actions));
+    left = left.filter(({ write }) => stillWanted(write, batch));
     for (const { write } of left) write.repairs += 1;
-    left = await giveUp(left, maxAttempts + 1, stillMissing(maxAttempts), actions);
+    left = await giveUp(left, maxAttempts + 1, stillMissing(maxAttempts), batch);
     if (left.length === 0) return;
-    const state = await park(left, 'being ensured', repair, () => repair.ensure(known));
+    const state = await park(left, 'being ensured', batch, () => tables.ensure(table, known));
     switch (state.kind) {
       case 'mistyped':
-        refuse(left, state.message, actions);
+        refuse(left, state.message, batch);
         return;
       case 'failed':
-        if (!isNarrowed) left = await narrowDown(left, actions, repair);
+        if (!isNarrowed) left = await narrowDown(left, batch);
         isNarrowed = true;
-        left = await giveUp(left, maxAttempts, notEnsured(maxAttempts, state.message), actions);
-        if (left.length > 0) await park(left, state.message, repair, () => repair.sleepUntil(state.standsUntil));
+        left = await giveUp(left, maxAttempts, notEnsured(maxAttempts, state.message), batch);
+        if (left.length > 0) await park(left, state.message, batch, () => tables.sleepUntil(state.standsUntil));
         known = state;
         break;
       case 'ensured': {
-        const innocent = state === known ? blameUndeclared(left, state.families, actions) : left;
+        const innocent = state === known ? blameUndeclared(left, state.families, batch) : left;
         if (state === known && innocent === left) {
           const attempts = Math.min(...left.map(({ write }) => write.repairs)) - 1;
-          const until = repair.retryAt(Math.max(1, attempts));
-          await park(left, 'ensured, and not yet seen everywhere', repair, () => repair.sleepUntil(until));
+          const until = tables.retryAt(Math.max(1, attempts));
+          await park(left, 'ensured, and not yet seen everywhere', batch, () => tables.sleepUntil(until));
         }
-        known = repair.known();
+        known = tables.known(table);
         left = await setAside(
           innocent.map(({ write }) => write),
-          actions,
-          repair,
+          batch,
         );
         break;
       }
@@ -66,63 +67,47 @@ export async function repairMissing<Entry extends LaneEntry>(
 }
 
 /** Sends the writes in one request and decides them, but for those that are answered NOT_FOUND: these are returned. */
-export async function setAside<Entry extends LaneEntry>(
-  writes: readonly RowWrite<Entry>[],
-  actions: BatchActions<Entry>,
-  repair: Repair<Entry>,
-): Promise<Missing<Entry>[]> {
-  const missing: Missing<Entry>[] = [];
-  await decide(writes, 'write', { actions, aside: collect(missing, true, repair) });
+export async function setAside(writes: readonly RowWrite[], batch: Batch): Promise<Missing[]> {
+  const missing: Missing[] = [];
+  await decide(writes, 'write', { batch, aside: collect(missing, true, batch) });
   return missing;
 }
 
 /** Halves a shared suspicion of a missing family; returns who is refused alone. A missing table is shared by all in truth. */
-async function narrowDown<Entry extends LaneEntry>(
-  missing: readonly Missing<Entry>[],
-  actions: BatchActions<Entry>,
-  repair: Repair<Entry>,
-): Promise<readonly Missing<Entry>[]> {
+async function narrowDown(missing: readonly Missing[], batch: Batch): Promise<readonly Missing[]> {
   const entries = missing.reduce((sum, { write }) => sum + write.parts.length, 0);
   if (entries < 2 || missing.every(({ reason }) => reason === 'missing-table')) return missing;
-  const confirmed: Missing<Entry>[] = [];
+  const confirmed: Missing[] = [];
   const suspects = missing.map(({ write }) => write);
-  await narrow(suspects, suspects.length === 1, { actions, aside: collect(confirmed, false, repair) });
+  await narrow(suspects, suspects.length === 1, { batch, aside: collect(confirmed, false, batch) });
   return confirmed;
 }
 
-const collect = <Entry extends LaneEntry>(
-  missing: Missing<Entry>[],
-  evenShared: boolean,
-  repair: Repair<Entry>,
-): NonNullable<Course<Entry>['aside']> => ({
+const collect = (missing: Missing[], evenShared: boolean, batch: Batch): NonNullable<Course['aside']> => ({
   evenShared,
   add(one, answered) {
-    repair.counted(answered);
+    batch.countMissing(answered);
     missing.push(one);
   },
 });
 
 /** Sends those that have used up that many attempts a last time, to be decided whatever is answered; returns the others. */
-async function giveUp<Entry extends LaneEntry>(
-  missing: readonly Missing<Entry>[],
+async function giveUp(
+  missing: readonly Missing[],
   attempts: number,
   advice: string,
-  actions: BatchActions<Entry>,
-): Promise<readonly Missing<Entry>[]> {
+  batch: Batch,
+): Promise<readonly Missing[]> {
   const spent = missing.filter(({ write }) => write.repairs >= attempts).map(({ write }) => write);
   if (spent.length === 0) return missing;
-  await decide(spent, 'write', { actions, advice });
+  await decide(spent, 'write', { batch, advice });
   return missing.filter(({ write }) => write.repairs < attempts);
 }
 
 /** Redelivers the entries that name a family which the table has not; returns the very list when there is none. */
-function blameUndeclared<Entry extends LaneEntry>(
-  missing: readonly Missing<Entry>[],
-  families: ReadonlySet<string>,
-  actions: BatchActions<Entry>,
-): readonly Missing<Entry>[] {
-  const absentIn = ({ entry }: Entry): string[] => familiesOf(entry).filter((name) => !families.has(name));
-  const isToBlame = ({ write, reason }: Missing<Entry>): boolean =>
+function blameUndeclared(missing: readonly Missing[], families: ReadonlySet<string>, batch: Batch): readonly Missing[] {
+  const absentIn = ({ entry }: WaitingEntry): string[] => familiesOf(entry).filter((name) => !families.has(name));
+  const isToBlame = ({ write, reason }: Missing): boolean =>
     reason === 'missing-family' && write.parts.some((part) => absentIn(part).length > 0);
   if (!missing.some(isToBlame)) return missing;
   return missing.filter((one) => {
@@ -130,35 +115,31 @@ function blameUndeclared<Entry extends LaneEntry>(
     const { write, reason, status } = one;
     for (const part of write.parts) {
       const names = absentIn(part);
-      if (names.length > 0) actions.settle(part, { kind: 'redeliver', reason, status, advice: undeclared(names) });
+      if (names.length > 0) batch.settle(part, { kind: 'redeliver', reason, status, advice: undeclared(names) });
     }
     write.parts = write.parts.filter((part) => absentIn(part).length === 0);
-    if (write.parts.length === 0) actions.release(write);
+    if (write.parts.length === 0) batch.release(write);
     return write.parts.length > 0;
   });
 }
 
-function refuse<Entry extends LaneEntry>(
-  missing: readonly Missing<Entry>[],
-  advice: string,
-  actions: BatchActions<Entry>,
-): void {
+function refuse(missing: readonly Missing[], advice: string, batch: Batch): void {
   for (const { write, status } of missing) {
-    for (const part of write.parts) actions.settle(part, { kind: 'redeliver', reason: 'refused', status, advice });
-    actions.release(write);
+    for (const part of write.parts) batch.settle(part, { kind: 'redeliver', reason: 'refused', status, advice });
+    batch.release(write);
   }
 }
 
-function park<Entry extends LaneEntry, Result>(
-  missing: readonly Missing<Entry>[],
+function park<Result>(
+  missing: readonly Missing[],
   progress: string,
-  repair: Repair<Entry>,
+  batch: Batch,
   wait: () => Promise<Result>,
 ): Promise<Result> {
   const reason = missing[0]?.reason ?? 'missing-table';
   const what = reason === 'missing-table' ? 'the table' : 'a column family';
   const trouble: Trouble = { reason, message: `${what} was missing; ${progress}` };
-  return repair.park(
+  return batch.park(
     missing.flatMap(({ write }) => write.parts),
     trouble,
     wait,

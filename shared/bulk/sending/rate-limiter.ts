@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
-import type { TableName } from '../model/table-name.ts';
-import type { RateLimit } from './answer.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { TableName } from '../../model/table-name.ts';
+import type { RateLimit } from '../answer.ts';
 import {
   afterExhausted,
   afterQuiet,

@@ -1,6 +1,6 @@
-import { ConnectorError } from '../base/errors.ts';
-import type { Status } from '../model/status.ts';
-import { formatTableName, type TableName } from '../model/table-name.ts';
+import { ConnectorError } from '../../base/errors.ts';
+import type { Status } from '../../model/status.ts';
+import { formatTableName, type TableName } from '../../model/table-name.ts';
 
 /** A call of the table admin API failed. It may be tried again. */
 export class TableAdminError extends ConnectorError {

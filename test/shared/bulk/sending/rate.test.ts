@@ -8,7 +8,7 @@ import {
   type RateState,
   unlimited,
   waitMillis,
-} from '../../../shared/bulk/rate.ts';
+} from '../../../../shared/bulk/sending/rate.ts';
 
 /** Sends batches of 100 every 100 ms from 0 to `until`: 1000 entries a second. */
 function sendSteadily(until: number): RateState {

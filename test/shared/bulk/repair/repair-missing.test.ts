@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { createLogger } from '../../../shared/base/logging.ts';
-import { createMetrics } from '../../../shared/base/metrics.ts';
-import type { EntryAnswer } from '../../../shared/bulk/answer.ts';
-import { Batcher } from '../../../shared/bulk/batcher.ts';
-import { createTableAdmin } from '../../../shared/bulk/ensure-table.ts';
-import type { Outcome } from '../../../shared/bulk/outcome.ts';
-import { TableKeeper } from '../../../shared/bulk/table-keeper.ts';
-import type { FamilyType } from '../../../shared/config/resolved.ts';
-import type { RowEntry } from '../../../shared/model/mutation.ts';
-import { tableName, type TableName } from '../../../shared/model/table-name.ts';
-import { FakeTableCalls } from '../../support/fake-table-calls.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
-import { type HeldRequest, ScriptedMutateRows } from '../../support/scripted-mutate-rows.ts';
+import type { EntryAnswer } from '../../../../shared/bulk/answer.ts';
+import { Batcher } from '../../../../shared/bulk/batcher.ts';
+import { createTableAdmin } from '../../../../shared/bulk/repair/ensure-table.ts';
+import type { Outcome } from '../../../../shared/bulk/outcome.ts';
+import { TableKeeper } from '../../../../shared/bulk/repair/table-keeper.ts';
+import type { FamilyType } from '../../../../shared/config/resolved.ts';
+import type { RowEntry } from '../../../../shared/model/mutation.ts';
+import { tableName, type TableName } from '../../../../shared/model/table-name.ts';
+import { FakeTableCalls } from '../../../support/fake-table-calls.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { testRuntime } from '../../../support/runtime.ts';
+import { type HeldRequest, ScriptedMutateRows } from '../../../support/scripted-mutate-rows.ts';
 
 const TABLE = tableName('p', 'i', 't');
 const OTHER = tableName('p', 'i', 'other');
@@ -56,10 +55,8 @@ function setUp({
   maxConcurrentBatches = 1,
 }: Setting = {}) {
   const bigtable = new ScriptedMutateRows();
-  const metrics = createMetrics();
-  const lines: string[] = [];
-  const logger = createLogger({}, (line) => lines.push(line));
-  const common = { clock, random: () => 0.5, metrics, logger };
+  const runtime = testRuntime({ clock });
+  const { metrics, lines } = runtime;
   const none = new FakeTableCalls();
   const adminOf = ({ table }: TableName) => createTableAdmin(calls[table] ?? none);
   const tables = new TableKeeper(
@@ -72,7 +69,7 @@ function setUp({
       recoveryMaxAttempts: maxAttempts,
     },
     {
-      ...common,
+      runtime,
       admin: {
         ensure: (table, ...rest) => adminOf(table).ensure(table, ...rest),
         checkTypes: (table, ...rest) => adminOf(table).checkTypes(table, ...rest),
@@ -91,7 +88,7 @@ function setUp({
       retryInitialBackoffMillis: 100,
       retryMaxBackoffMillis: 400,
     },
-    { ...common, mutateRows: bigtable, tables },
+    { runtime, mutateRows: bigtable, tables },
   );
   const outcomes: Record<string, Outcome> = {};
   const submit = async (

@@ -1,6 +1,6 @@
-import type { ResolvedTableCreateOptions } from '../config/resolved.ts';
-import { formatTableName, type TableName } from '../model/table-name.ts';
-import type { EnsuredTable, TableAdmin, TableCalls } from './ports.ts';
+import type { ResolvedTableCreateOptions } from '../../config/resolved.ts';
+import { formatTableName, type TableName } from '../../model/table-name.ts';
+import type { EnsuredTable, TableAdmin, TableCalls } from '../ports.ts';
 import { FamilyTypeError, UnstableTableError } from './table-errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { abortReason } from '../base/clock.ts';
+import { abortReason } from '../../base/clock.ts';
 
 export interface AdmissionLimits {
   readonly maxInFlightEntries: number;

@@ -1,4 +1,4 @@
-import type { RateLimit } from './answer.ts';
+import type { RateLimit } from '../answer.ts';
 
 /**
  * How fast one instance of Bigtable may be written to. Pure: state, event and `now` in, state out.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Admission } from '../../../shared/bulk/admission.ts';
+import { Admission } from '../../../../shared/bulk/waiting/admission.ts';
 
 const never = new AbortController().signal;
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createTableAdmin } from '../../../shared/bulk/ensure-table.ts';
-import { FamilyTypeError, TableAdminError, UnstableTableError } from '../../../shared/bulk/table-errors.ts';
-import type { FamilyType, ResolvedTableCreateOptions } from '../../../shared/config/resolved.ts';
-import { tableName } from '../../../shared/model/table-name.ts';
-import { FakeTableCalls } from '../../support/fake-table-calls.ts';
+import { createTableAdmin } from '../../../../shared/bulk/repair/ensure-table.ts';
+import { FamilyTypeError, TableAdminError, UnstableTableError } from '../../../../shared/bulk/repair/table-errors.ts';
+import type { FamilyType, ResolvedTableCreateOptions } from '../../../../shared/config/resolved.ts';
+import { tableName } from '../../../../shared/model/table-name.ts';
+import { FakeTableCalls } from '../../../support/fake-table-calls.ts';
 
 const TABLE = tableName('p', 'i', 't');
 const never = new AbortController().signal;

@@ -1,31 +1,34 @@
-import { backoffDelay } from '../base/backoff.ts';
-import { type Clock, sleep } from '../base/clock.ts';
-import { DeadlineError, toError } from '../base/errors.ts';
-import type { Random } from '../base/ids.ts';
-import type { Logger } from '../base/logging.ts';
-import { describeError } from '../base/logging.ts';
-import type { Metrics } from '../base/metrics.ts';
-import type { ResolvedTableCreateOptions } from '../config/resolved.ts';
-import { formatTableName, type TableName } from '../model/table-name.ts';
+import { backoffDelay } from '../../base/backoff.ts';
+import { sleep } from '../../base/clock.ts';
+import { DeadlineError, toError } from '../../base/errors.ts';
+import { describeError } from '../../base/logging.ts';
+import type { Runtime } from '../../base/runtime.ts';
+import type { ResolvedTableCreateOptions, ResolvedWriterOptions } from '../../config/resolved.ts';
+import { formatTableName, type TableName } from '../../model/table-name.ts';
 import { declaresAggregate } from './ensure-table.ts';
-import type { TableAdmin } from './ports.ts';
+import type { TableAdmin } from '../ports.ts';
 import { FamilyTypeError } from './table-errors.ts';
-import type { TableState } from './table-state.ts';
 
-export interface TableKeeperOptions {
-  readonly tableCreateOptions: ResolvedTableCreateOptions;
-  readonly recoveryInitialBackoffMillis: number;
-  readonly recoveryMaxBackoffMillis: number;
-  /** Attempts per write: an ensure and what was sent after it are one. */
-  readonly recoveryMaxAttempts: number;
-}
+/**
+ * What an instance last learned of a table that it repairs. An object is one lesson: a later one is another object,
+ * which is how a write tells whether anything was done since it was sent. Times are milliseconds of the clock.
+ */
+export type TableState =
+  /** It exists with its declared families; these are all that it had then. */
+  | { readonly kind: 'ensured'; readonly families: ReadonlySet<string>; readonly standsUntil: number }
+  /** It could not be ensured; `failures` in a row. Nothing is asked again before `standsUntil`. */
+  | { readonly kind: 'failed'; readonly message: string; readonly failures: number; readonly standsUntil: number }
+  /** A family is of another type than declared: nothing that we may do would help. */
+  | { readonly kind: 'mistyped'; readonly message: string; readonly standsUntil: number };
+
+export type TableKeeperOptions = Pick<
+  ResolvedWriterOptions,
+  'recoveryInitialBackoffMillis' | 'recoveryMaxBackoffMillis' | 'recoveryMaxAttempts'
+> & { readonly tableCreateOptions: ResolvedTableCreateOptions };
 
 export interface TableKeeperDependencies {
   readonly admin: TableAdmin;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
+  readonly runtime: Runtime;
 }
 
 /** One ensure, with all its calls. A creation that takes longer goes on without us; the next ensure finds the table. */
@@ -55,16 +58,19 @@ interface Kept {
  * first write.
  */
 export class TableKeeper {
+  /** Attempts per write: an ensure and what was sent after it are one. */
   readonly maxAttempts: number;
   readonly #options: TableKeeperOptions;
-  readonly #with: TableKeeperDependencies;
+  readonly #admin: TableAdmin;
+  readonly #runtime: Runtime;
   readonly #checksTypes: boolean;
   /** Insertion order is recency. */
   readonly #tables = new Map<string, Kept>();
 
-  constructor(options: TableKeeperOptions, dependencies: TableKeeperDependencies) {
+  constructor(options: TableKeeperOptions, { admin, runtime }: TableKeeperDependencies) {
     this.#options = options;
-    this.#with = dependencies;
+    this.#admin = admin;
+    this.#runtime = runtime;
     this.#checksTypes = declaresAggregate(options.tableCreateOptions);
     this.maxAttempts = options.recoveryMaxAttempts;
   }
@@ -82,7 +88,7 @@ export class TableKeeper {
     const kept = this.#keptOf(table);
     if (kept.ensuring) return kept.ensuring;
     const { state } = kept;
-    const stands = state !== undefined && this.#with.clock.now() < state.standsUntil;
+    const stands = state !== undefined && this.#runtime.clock.now() < state.standsUntil;
     const isNews = state !== before && state?.kind === 'ensured';
     if (state && (stands || isNews)) return state;
     // Learned before anyone who waits for it goes on.
@@ -95,7 +101,7 @@ export class TableKeeper {
 
   /** When to try again after failed attempt number `attempt`. */
   retryAt(attempt: number): number {
-    const { clock, random } = this.#with;
+    const { clock, random } = this.#runtime;
     const schedule = {
       initialMillis: this.#options.recoveryInitialBackoffMillis,
       maxMillis: this.#options.recoveryMaxBackoffMillis,
@@ -109,7 +115,7 @@ export class TableKeeper {
    * learned would still stand, and a write would spend an attempt on it without a call.
    */
   async sleepUntil(millis: number): Promise<void> {
-    const { clock } = this.#with;
+    const { clock } = this.#runtime;
     for (let left = millis - clock.now(); left > 0; left = millis - clock.now()) await sleep(clock, Math.max(1, left));
   }
 
@@ -121,16 +127,15 @@ export class TableKeeper {
     if (!this.#checksTypes) return undefined;
     const kept = this.#keptOf(table);
     if (kept.isChecked) return undefined;
-    const isOver = kept.checkAgainAt !== undefined && this.#with.clock.now() >= kept.checkAgainAt;
+    const isOver = kept.checkAgainAt !== undefined && this.#runtime.clock.now() >= kept.checkAgainAt;
     if (!kept.checking || isOver) kept.checking = this.#check(table, kept);
     return kept.checking;
   }
 
   async #check(table: TableName, kept: Kept): Promise<void> {
-    const { admin } = this.#with;
     delete kept.checkAgainAt;
     try {
-      await this.#inTime((signal) => admin.checkTypes(table, this.#options.tableCreateOptions, signal));
+      await this.#inTime((signal) => this.#admin.checkTypes(table, this.#options.tableCreateOptions, signal));
       kept.isChecked = true;
       delete kept.checking;
     } catch (error) {
@@ -140,11 +145,11 @@ export class TableKeeper {
   }
 
   async #ensure(table: TableName, last: TableState | undefined): Promise<TableState> {
-    const { admin, clock, logger, metrics } = this.#with;
+    const { clock, logger, metrics } = this.#runtime;
     const name = formatTableName(table);
     try {
       const { created, familiesAdded, families } = await this.#inTime((signal) =>
-        admin.ensure(table, this.#options.tableCreateOptions, signal),
+        this.#admin.ensure(table, this.#options.tableCreateOptions, signal),
       );
       if (created) metrics.count('tablesCreated');
       if (familiesAdded > 0) metrics.count('columnFamiliesAdded', familiesAdded);
@@ -165,7 +170,7 @@ export class TableKeeper {
 
   async #inTime<Result>(use: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const controller = new AbortController();
-    const cancel = this.#with.clock.after(ADMIN_TIMEOUT_MILLIS, () => {
+    const cancel = this.#runtime.clock.after(ADMIN_TIMEOUT_MILLIS, () => {
       controller.abort(new DeadlineError(`the table admin API did not finish within ${ADMIN_TIMEOUT_MILLIS} ms`));
     });
     try {

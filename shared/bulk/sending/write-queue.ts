@@ -1,23 +1,11 @@
-import { MAX_MUTATIONS, type RowEntry, type SizedEntry } from '../model/mutation.ts';
-
-/**
- * The waiting room of one table: what is ready to be sent and what waits behind a request for its row. Pure
- * bookkeeping: no I/O, no clock.
- *
- * The order it keeps: two entries of one row are never two entries of one request, nor in two requests at once. Those
- * that wait for the same row are merged, in order of arrival, into one write; the next write of the row leaves when
- * the one before it was released. So a hot row costs requests, not order.
- */
-export interface LaneEntry extends SizedEntry {
-  /** True once nobody waits for this entry any more: it is left out of whatever is sent next. */
-  readonly isAbandoned: boolean;
-}
+import { MAX_MUTATIONS, type RowEntry, type SizedEntry } from '../../model/mutation.ts';
+import type { WaitingEntry } from '../waiting/waiting-entry.ts';
 
 /** One wire entry: one record, or several of the same row in their order of arrival. */
-export interface RowWrite<Entry extends LaneEntry> {
+export interface RowWrite {
   readonly row: string;
   /** Never empty while the write is held or ready. */
-  parts: readonly Entry[];
+  parts: readonly WaitingEntry[];
   /** Attempts that ended without a judgement. */
   attempts: number;
   /** Attempts to repair what it misses. */
@@ -29,26 +17,34 @@ export interface BatchLimits {
   readonly maxBytes: number;
 }
 
-/** A write with its sums, which only the lane reads and keeps. */
-interface Held<Entry extends LaneEntry> extends RowWrite<Entry> {
-  parts: Entry[];
+/** A write with its sums, which only the queue reads and keeps. */
+interface Held extends RowWrite {
+  parts: WaitingEntry[];
   bytes: number;
   mutations: number;
 }
 
-/** Every row with a write in the lane: whether one is held by a request, and those that are not, in order. */
-interface Row<Entry extends LaneEntry> {
+/** Every row with a write in the queue: whether one is held by a request, and those that are not, in order. */
+interface Row {
   isHeld: boolean;
-  readonly waiting: Held<Entry>[];
+  readonly waiting: Held[];
 }
 
 /** Merged writes stay below this size, so that a hot row does not grow requests that take long to send again. */
 const MAX_MERGED_BYTES = 4 * 1024 * 1024;
 
-export class Lane<Entry extends LaneEntry> {
+/**
+ * The waiting room of one table: what is ready to be sent and what waits behind a request for its row. Pure
+ * bookkeeping: no I/O, no clock.
+ *
+ * The order it keeps: two entries of one row are never two entries of one request, nor in two requests at once. Those
+ * that wait for the same row are merged, in order of arrival, into one write; the next write of the row leaves when
+ * the one before it was released. So a hot row costs requests, not order.
+ */
+export class WriteQueue {
   /** The first waiting write of every row that is not held, first come first. */
-  readonly #ready: Held<Entry>[] = [];
-  readonly #rows = new Map<string, Row<Entry>>();
+  readonly #ready: Held[] = [];
+  readonly #rows = new Map<string, Row>();
   #readyBytes = 0;
 
   /** True when nothing is ready, waiting or held. */
@@ -65,7 +61,7 @@ export class Lane<Entry extends LaneEntry> {
     return this.#readyBytes;
   }
 
-  add(entry: Entry): void {
+  add(entry: WaitingEntry): void {
     const key = entry.entry.rowKey.toString('latin1');
     let row = this.#rows.get(key);
     if (!row) this.#rows.set(key, (row = { isHeld: false, waiting: [] }));
@@ -90,8 +86,8 @@ export class Lane<Entry extends LaneEntry> {
   }
 
   /** Takes the next batch: up to the limits, at least one write, never above the service's mutations per request. */
-  take({ maxEntries, maxBytes }: BatchLimits): RowWrite<Entry>[] {
-    const batch: Held<Entry>[] = [];
+  take({ maxEntries, maxBytes }: BatchLimits): RowWrite[] {
+    const batch: Held[] = [];
     let bytes = 0;
     let mutations = 0;
     while (batch.length < maxEntries && bytes < maxBytes) {
@@ -116,7 +112,7 @@ export class Lane<Entry extends LaneEntry> {
   }
 
   /** The write is done with: its row is free for the next one. */
-  release(write: RowWrite<Entry>): void {
+  release(write: RowWrite): void {
     const row = this.#rowOf(write);
     row.isHeld = false;
     const next = row.waiting[0];
@@ -128,7 +124,7 @@ export class Lane<Entry extends LaneEntry> {
    * Puts a held write back at the head of the queue for another attempt, with the parts that are still undecided.
    * Nothing of its row overtakes it.
    */
-  retry(write: RowWrite<Entry>, undecided: readonly Entry[]): void {
+  retry(write: RowWrite, undecided: readonly WaitingEntry[]): void {
     const row = this.#rowOf(write);
     const again = { ...write, parts: [...undecided], bytes: 0, mutations: 0 };
     measure(again);
@@ -138,12 +134,12 @@ export class Lane<Entry extends LaneEntry> {
     this.#readyBytes += again.bytes;
   }
 
-  #enqueue(write: Held<Entry>): void {
+  #enqueue(write: Held): void {
     this.#ready.push(write);
     this.#readyBytes += write.bytes;
   }
 
-  #dropAbandoned(write: Held<Entry>): void {
+  #dropAbandoned(write: Held): void {
     if (!write.parts.some(({ isAbandoned }) => isAbandoned)) return;
     this.#readyBytes -= write.bytes;
     write.parts = write.parts.filter(({ isAbandoned }) => !isAbandoned);
@@ -151,28 +147,27 @@ export class Lane<Entry extends LaneEntry> {
     this.#readyBytes += write.bytes;
   }
 
-  #rowOf(write: RowWrite<Entry>): Row<Entry> {
+  #rowOf(write: RowWrite): Row {
     const row = this.#rows.get(write.row);
-    if (!row) throw new Error('a write left its lane before it was released');
+    if (!row) throw new Error('a write left its queue before it was released');
     return row;
   }
 }
 
 /** What goes on the wire for entries of one row: the only one as it is, or all mutations in the order of the entries. */
-export function mergeEntries(parts: readonly LaneEntry[]): RowEntry {
+export function mergeEntries(parts: readonly SizedEntry[]): RowEntry {
   const [first] = parts;
   if (!first) throw new Error('a write without parts has no wire form');
   if (parts.length === 1) return first.entry;
   return { rowKey: first.entry.rowKey, mutations: parts.flatMap(({ entry }) => entry.mutations) };
 }
 
-const isReady = <Entry extends LaneEntry>(row: Row<Entry>, write: Held<Entry>): boolean =>
-  !row.isHeld && row.waiting[0] === write;
+const isReady = (row: Row, write: Held): boolean => !row.isHeld && row.waiting[0] === write;
 
-const canMerge = <Entry extends LaneEntry>(write: Held<Entry>, entry: Entry): boolean =>
+const canMerge = (write: Held, entry: WaitingEntry): boolean =>
   write.mutations + entry.entry.mutations.length <= MAX_MUTATIONS && write.bytes + entry.bytes <= MAX_MERGED_BYTES;
 
-function measure<Entry extends LaneEntry>(write: Held<Entry>): void {
+function measure(write: Held): void {
   write.bytes = write.parts.reduce((sum, { bytes }) => sum + bytes, 0);
   write.mutations = write.parts.reduce((sum, { entry }) => sum + entry.mutations.length, 0);
 }

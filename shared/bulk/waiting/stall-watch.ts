@@ -1,6 +1,4 @@
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/logging.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Runtime } from '../../base/runtime.ts';
 
 /** Silence this long with entries in flight is worth a warning, and again after as long. */
 const STALL_MILLIS = 60_000;
@@ -10,16 +8,14 @@ const STALL_MILLIS = 60_000;
  * itself is bounded by the invocations' deadlines, not here: minutes in which no counter moves are what this is for.
  */
 export class StallWatch {
-  readonly #with: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics };
+  readonly #runtime: Runtime;
   readonly #held: () => { readonly entries: number; readonly tables: number };
   #lastHeard = 0;
   #cancel: (() => void) | undefined;
 
-  constructor(
-    dependencies: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics },
-    held: () => { readonly entries: number; readonly tables: number },
-  ) {
-    this.#with = dependencies;
+  /** @param held what waits, for the warning. */
+  constructor(runtime: Runtime, held: () => { readonly entries: number; readonly tables: number }) {
+    this.#runtime = runtime;
     this.#held = held;
   }
 
@@ -31,7 +27,7 @@ export class StallWatch {
   }
 
   heard(): void {
-    this.#lastHeard = this.#with.clock.now();
+    this.#lastHeard = this.#runtime.clock.now();
   }
 
   /** Nothing is in flight any more. */
@@ -41,16 +37,16 @@ export class StallWatch {
   }
 
   #arm(delayMillis: number): void {
-    this.#cancel = this.#with.clock.after(delayMillis, () => {
-      const silentMillis = this.#with.clock.now() - this.#lastHeard;
+    this.#cancel = this.#runtime.clock.after(delayMillis, () => {
+      const silentMillis = this.#runtime.clock.now() - this.#lastHeard;
       if (silentMillis >= STALL_MILLIS) this.#warn(silentMillis);
       this.#arm(silentMillis >= STALL_MILLIS ? STALL_MILLIS : STALL_MILLIS - silentMillis);
     });
   }
 
   #warn(silentMillis: number): void {
-    this.#with.metrics.count('stalls');
-    this.#with.logger.log(
+    this.#runtime.metrics.count('stalls');
+    this.#runtime.logger.log(
       'WARNING',
       `MutateRows: no answer for ${Math.round(silentMillis / 1000)} s. The sink waits rather than fails; each message is redelivered at its own deadline. Watch recordsApplied; look at the Bigtable instance's CPU and errors.`,
       { ...this.#held(), silentMillis },

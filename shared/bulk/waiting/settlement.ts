@@ -1,11 +1,11 @@
-import { toError } from '../base/errors.ts';
-import type { Metrics } from '../base/metrics.ts';
-import type { TableName } from '../model/table-name.ts';
+import { toError } from '../../base/errors.ts';
+import type { Runtime } from '../../base/runtime.ts';
+import type { TableName } from '../../model/table-name.ts';
 import type { Admission } from './admission.ts';
-import type { FinalVerdict } from './verdict.ts';
-import { deadlineOutcome, outcomeOf, type Trouble, type Outcome } from './outcome.ts';
-import { WaitingEntry } from './table-lane.ts';
-import type { RowEntry } from '../model/mutation.ts';
+import type { FinalVerdict } from '../verdict.ts';
+import { deadlineOutcome, outcomeOf, type Trouble, type Outcome } from '../outcome.ts';
+import { WaitingEntry } from './waiting-entry.ts';
+import type { RowEntry } from '../../model/mutation.ts';
 
 /**
  * The ends of entries: decided, or abandoned by an invocation that ran out of time.
@@ -15,13 +15,13 @@ import type { RowEntry } from '../model/mutation.ts';
  */
 export class Settlement {
   readonly #admission: Admission;
-  readonly #metrics: Metrics;
+  readonly #metrics: Runtime['metrics'];
   readonly #onFinished: () => void;
   readonly #waiting = new WeakMap<AbortSignal, Set<WaitingEntry>>();
   /** Entries that wait, with their rows held, for another attempt. */
   #parked = 0;
 
-  constructor(admission: Admission, metrics: Metrics, onFinished: () => void) {
+  constructor(admission: Admission, { metrics }: Runtime, onFinished: () => void) {
     this.#admission = admission;
     this.#metrics = metrics;
     this.#onFinished = onFinished;

@@ -1,0 +1,23 @@
+import { createLogger } from '../../shared/base/logging.ts';
+import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
+import type { Runtime } from '../../shared/base/runtime.ts';
+import { ManualClock } from './manual-clock.ts';
+
+/** A {@link Runtime} of a test, with what it collects. */
+export interface TestRuntime<Time extends Runtime['clock'] = ManualClock> extends Runtime {
+  readonly clock: Time;
+  readonly metrics: MetricsRegistry;
+  /** The log, line by line. */
+  readonly lines: string[];
+}
+
+/** The middle of every jitter, metrics and a log of its own; a clock that the test moves unless it is given another. */
+export function testRuntime(given?: Partial<Pick<Runtime, 'random'>>): TestRuntime;
+export function testRuntime<Time extends Runtime['clock']>(
+  given: Partial<Pick<Runtime, 'random'>> & { readonly clock: Time },
+): TestRuntime<Time>;
+export function testRuntime({ clock = new ManualClock(), random = () => 0.5 }: Partial<Runtime> = {}) {
+  const lines: string[] = [];
+  const logger = createLogger({}, (line) => lines.push(line));
+  return { clock, random, metrics: createMetrics(), logger, lines };
+}
