@@ -26,18 +26,33 @@ test.each([
   { pattern: '(?P<year>[0-9]{4})-(\\d\\d)', matches: ['2026-11'], misses: ['26-11'] },
   { pattern: '\\Aab\\z', matches: ['ab'], misses: ['abc'] },
   { pattern: '', matches: [''], misses: ['a'] },
+  { pattern: '\\pL+', matches: ['a\xe9'], misses: ['1', '\xd7'] },
+  { pattern: '[[:^alpha:]]', matches: ['1', '\n'], misses: ['a'] },
+  { pattern: '(?U)a+', matches: ['aa'], misses: [''] },
+  { pattern: '\\Q\\C\\E.', matches: ['\\Ca'], misses: ['ab'] },
 ])('$pattern matches whole texts only', ({ pattern, matches, misses }) => {
   const { test: matched } = compilePattern(pattern);
   expect(matches.filter((text) => !matched(text))).toEqual([]);
   expect(misses.filter((text) => matched(text))).toEqual([]);
 });
 
-test.each(['[', '(', 'a)|(b', 'a**', '\\', '(?=a)', '(?<!a)', '(a)\\1', '\\pL', '\\k', '[[:nothing:]]', '[a'])(
-  '%s is no RE2 pattern, or one that is not translated',
-  (pattern) => {
-    expect(() => compilePattern(pattern)).toThrow(SyntaxError);
-  },
-);
+test.each([
+  '[',
+  '(',
+  'a)|(b',
+  'a**',
+  '\\',
+  '(?=a)',
+  '(?<!a)',
+  '(a)\\1',
+  '\\k',
+  '[[:nothing:]]',
+  '[a',
+  '[\\C]',
+  'a{1001}',
+])('%s is no RE2 pattern', (pattern) => {
+  expect(() => compilePattern(pattern)).toThrow(SyntaxError);
+});
 
 test.each([
   { pattern: 'a\\.b\\x00', literals: ['a.b\x00'] },
@@ -69,4 +84,12 @@ test('alternatives of literals match what they match as a regular expression', (
     expect(literals).toBeDefined();
   });
   fc.assert(property, { seed: 41, numRuns: 1000 });
+});
+
+test('nested repetitions take time in proportion to the text', () => {
+  expect(compilePattern('(a*)*b').test('a'.repeat(100_000))).toBe(false);
+});
+
+test('a pattern that a single alternative makes wrong is refused, whatever the others hold', () => {
+  expect(() => compilePattern('a|b|*')).toThrow(SyntaxError);
 });
