@@ -1,28 +1,19 @@
-import { Metadata } from '@grpc/grpc-js';
+import { toError } from '../../base/errors.ts';
 import type { EntryAnswer, RateLimit } from '../../bulk/answer.ts';
 import { completeAnswers } from '../../bulk/answer.ts';
 import type { MutateRows, MutateRowsCall, MutateRowsReply } from '../../bulk/ports.ts';
-import { statusName } from '../../model/status.ts';
+import { type Status, statusName } from '../../model/status.ts';
 import { tablePath } from '../../model/table-name.ts';
 import { MutateRowsResponse } from '../../proto/google/bigtable/v2/bigtable.ts';
-import { FeatureFlags } from '../../proto/google/bigtable/v2/feature_flags.ts';
+import type { ChannelSet } from '../grpc/channel.ts';
+import type { CallRequest } from '../grpc/connection.ts';
+import { CallError } from '../grpc/message-stream.ts';
 import { BufferPool } from './buffers.ts';
+import { dataMethod, TableMetadata } from './call.ts';
 import type { ClientPool } from './clients.ts';
 import { encodeMutateRows, entrySize, requestSize } from './encode.ts';
 
-const METHOD = '/google.bigtable.v2.Bigtable/MutateRows';
-
-/** Who calls, in the form that Google's services count clients by. */
-export const API_CLIENT = `gl-node/${process.versions.node} grpc/1 gccl/0.1.0`;
-
-/** Tells the service that we obey its `RateLimitInfo`; it sends none otherwise. */
-const FLOW_CONTROL_FEATURES = Buffer.from(
-  FeatureFlags.encode({
-    ...FeatureFlags.decode(Buffer.alloc(0)),
-    mutateRowsRateLimit: true,
-    mutateRowsRateLimit2: true,
-  }).finish(),
-).toString('base64url');
+const METHOD = dataMethod('MutateRows');
 
 export interface MutateRowsOptions {
   /** The instance's default profile when empty. */
@@ -32,39 +23,41 @@ export interface MutateRowsOptions {
 }
 
 /** `MutateRows` over a raw gRPC channel: one request, one answer per entry by index, nothing retried and nothing guessed. */
-export function createMutateRows(pool: ClientPool, options: MutateRowsOptions): MutateRows {
+export function createMutateRows(pool: ClientPool, { appProfileId, flowControl }: MutateRowsOptions): MutateRows {
   const buffers = new BufferPool();
+  const metadata = new TableMetadata(flowControl ? 'flow-control' : undefined);
   return {
     sizeOf: entrySize,
-    async send(call: MutateRowsCall): Promise<MutateRowsReply> {
-      const deadline = AbortSignal.timeout(call.timeoutMillis);
-      const deadlineAt = Date.now() + call.timeoutMillis;
-      return pool.use(call.table, deadline, async (channels) => {
-        const path = tablePath(call.table);
-        const size = requestSize(path, options.appProfileId, call.entries);
+    async send({ table, entries, timeoutMillis }: MutateRowsCall): Promise<MutateRowsReply> {
+      const patience = AbortSignal.timeout(timeoutMillis);
+      const deadline = Date.now() + timeoutMillis;
+      return pool.use(table, patience, async (channels) => {
+        const path = tablePath(table);
+        const size = requestSize(path, appProfileId, entries);
         const buffer = buffers.take(size);
-        const reply = new Reply(call.entries.length);
-        const request = encodeMutateRows(buffer, size, path, options.appProfileId, call.entries);
-        const ending = await channels.call(METHOD, request, metadataFor(path, options), deadlineAt, (message) => {
-          reply.read(message);
-        });
+        const request = encodeMutateRows(buffer, size, path, appProfileId, entries);
+        const call = { method: METHOD, request, metadata: metadata.of(table, appProfileId), deadline };
+        const reply = await replyTo(channels, call, entries.length);
         buffers.give(buffer);
-        const { code, details } = ending.status;
-        return reply.complete({ code: statusName(code), message: details }, ending.isHeard);
+        return reply;
       });
     },
   };
 }
 
-function metadataFor(path: string, { appProfileId, flowControl }: MutateRowsOptions): Metadata {
-  const metadata = new Metadata();
-  metadata.set('x-goog-api-client', API_CLIENT);
-  metadata.set(
-    'x-goog-request-params',
-    `table_name=${encodeURIComponent(path)}&app_profile_id=${encodeURIComponent(appProfileId)}`,
-  );
-  if (flowControl) metadata.set('bigtable-features', FLOW_CONTROL_FEATURES);
-  return metadata;
+/** The call has ended when this resolves. Rejects where none could be made. */
+async function replyTo(channels: ChannelSet, call: CallRequest, entries: number): Promise<MutateRowsReply> {
+  const reply = new Reply(entries);
+  try {
+    for await (const message of channels.stream(call, [])) {
+      const problem = reply.read(message);
+      if (problem !== undefined) return reply.complete({ code: 'INTERNAL', message: problem }, true);
+    }
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    return reply.complete(error.status, error.isHeard);
+  }
+  return reply.complete(undefined, true);
 }
 
 /** What has been told so far. An entry without a status, an unknown index and a second answer change nothing. */
@@ -76,8 +69,15 @@ class Reply {
     this.#told = new Array<EntryAnswer | undefined>(entries).fill(undefined);
   }
 
-  read(message: Buffer): void {
-    const { entries, rateLimitInfo } = MutateRowsResponse.decode(message);
+  /** Takes in one message; tells why it could not be read. */
+  read(message: Buffer): string | undefined {
+    let response: MutateRowsResponse;
+    try {
+      response = MutateRowsResponse.decode(message);
+    } catch (error) {
+      return `an answer could not be read: ${toError(error).message}`;
+    }
+    const { entries, rateLimitInfo } = response;
     for (const { index, status } of entries) {
       const at = Number(index);
       if (status === undefined || at < 0 || at >= this.#told.length || this.#told[at] !== undefined) continue;
@@ -90,9 +90,10 @@ class Reply {
       const { seconds, nanos } = rateLimitInfo.period;
       this.#rateLimit = { factor: rateLimitInfo.factor, periodMillis: Number(seconds) * 1000 + nanos / 1e6 };
     }
+    return undefined;
   }
 
-  complete(ending: Parameters<typeof completeAnswers>[1], isHeard: boolean): MutateRowsReply {
+  complete(ending: Status | undefined, isHeard: boolean): MutateRowsReply {
     return {
       answers: completeAnswers(this.#told, ending),
       isHeard,

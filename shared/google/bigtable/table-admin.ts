@@ -1,4 +1,3 @@
-import type { Client } from '@grpc/grpc-js';
 import { createTableAdmin } from '../../bulk/repair/ensure-table.ts';
 import type { TableAdmin, TableCalls } from '../../bulk/ports.ts';
 import type { ResolvedFamily, ResolvedGcRule } from '../../config/resolved.ts';
@@ -9,7 +8,9 @@ import {
   ModifyColumnFamiliesRequest,
 } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import { type ColumnFamily, type GcRule, Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
+import type { ChannelSet } from '../grpc/channel.ts';
 import { type AdminCall, adminConnections, callAdmin } from './admin-calls.ts';
+import { instancePath } from './call.ts';
 import type { BigtableAccess } from './credentials.ts';
 import { typeOfFamily, wireType } from './family-types.ts';
 
@@ -23,20 +24,20 @@ export function openTableAdmin(access: BigtableAccess): TableAdmin {
   const connected = adminConnections(access);
   return {
     ensure: (table, options, signal) =>
-      connected(signal, (client) => createTableAdmin(callsOver(client)).ensure(table, options, signal)),
+      connected(signal, (channels) => createTableAdmin(callsOver(channels)).ensure(table, options, signal)),
     checkTypes: (table, options, signal) =>
-      connected(signal, (client) => createTableAdmin(callsOver(client)).checkTypes(table, options, signal)),
+      connected(signal, (channels) => createTableAdmin(callsOver(channels)).checkTypes(table, options, signal)),
   };
 }
 
-function callsOver(client: Client): TableCalls {
+function callsOver(channels: ChannelSet): TableCalls {
   const unary = (
     call: Omit<AdminCall, 'service'>,
     expected: 'ALREADY_EXISTS' | 'NOT_FOUND',
-  ): Promise<Buffer | undefined> => callAdmin(client, { service: SERVICE, ...call }, expected);
+  ): Promise<Buffer | undefined> => callAdmin(channels, { service: SERVICE, ...call }, expected);
   return {
     async create(table, { families }, signal) {
-      const parent = `projects/${table.project}/instances/${table.instance}`;
+      const parent = instancePath(table);
       const columnFamilies = Object.fromEntries(
         Object.entries(families).map(([name, family]) => [name, wireFamily(family)]),
       );

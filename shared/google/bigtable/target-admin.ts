@@ -1,4 +1,3 @@
-import type { Client } from '@grpc/grpc-js';
 import { TableAdminError } from '../../bulk/repair/table-errors.ts';
 import { type TableName, tablePath } from '../../model/table-name.ts';
 import { GetAppProfileRequest } from '../../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
@@ -7,7 +6,9 @@ import { AppProfile } from '../../proto/google/bigtable/admin/v2/instance.ts';
 import { Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
 import type { TargetAdmin } from '../../markers/ports.ts';
 import type { ProfileReading } from '../../markers/target.ts';
+import type { ChannelSet } from '../grpc/channel.ts';
 import { adminConnections, callAdmin } from './admin-calls.ts';
+import { appProfilePath } from './call.ts';
 import type { BigtableAccess } from './credentials.ts';
 import { typeOfFamily } from './family-types.ts';
 import { keptMillis } from './kept-millis.ts';
@@ -18,18 +19,25 @@ export function openTargetAdmin(access: BigtableAccess): TargetAdmin {
   const isEmulator = access.emulatorEndpoint !== undefined;
   return {
     readProfile: (table, appProfileId, signal) =>
-      connected(signal, (client) => readProfile(client, table, appProfileId, signal)).catch((error: unknown) => {
+      connected(signal, (channels) => readProfile(channels, table, appProfileId, signal)).catch((error: unknown) => {
         // Google's emulator has no instances to administer. The service has, so there it would be a refusal.
         const isUnknown = error instanceof TableAdminError && error.status.code === 'UNIMPLEMENTED';
         if (isEmulator && isUnknown) return { kind: 'unchecked' };
         throw error;
       }),
     readFamilies: (table, signal) =>
-      connected(signal, async (client) => {
+      connected(signal, async (channels) => {
         const name = tablePath(table);
         const request = GetTableRequest.encode({ name, view: Table_View.SCHEMA_VIEW }).finish();
-        const call = { service: 'BigtableTableAdmin', method: 'GetTable', table, request, routing: { name }, signal };
-        const answer = await callAdmin(client, call, 'NOT_FOUND');
+        const call = {
+          service: 'BigtableTableAdmin',
+          method: 'GetTable',
+          table,
+          request,
+          routing: { name },
+          signal,
+        } as const;
+        const answer = await callAdmin(channels, call, 'NOT_FOUND');
         if (!answer) return undefined;
         const families = Object.entries(Table.decode(answer).columnFamilies);
         return new Map(
@@ -40,16 +48,16 @@ export function openTargetAdmin(access: BigtableAccess): TargetAdmin {
 }
 
 async function readProfile(
-  client: Client,
+  channels: ChannelSet,
   table: TableName,
   appProfileId: string,
   signal: AbortSignal,
 ): Promise<ProfileReading> {
-  const id = appProfileId === '' ? 'default' : appProfileId;
-  const name = `projects/${table.project}/instances/${table.instance}/appProfiles/${id}`;
+  const name = appProfilePath(table, appProfileId);
   const request = GetAppProfileRequest.encode({ name }).finish();
-  const call = { service: 'BigtableInstanceAdmin', method: 'GetAppProfile', table, request, routing: { name }, signal };
-  const answer = await callAdmin(client, call, 'NOT_FOUND');
+  const routing = { name };
+  const call = { service: 'BigtableInstanceAdmin', method: 'GetAppProfile', table, request, routing, signal } as const;
+  const answer = await callAdmin(channels, call, 'NOT_FOUND');
   if (!answer) return { kind: 'missing' };
   const { routingPolicy } = AppProfile.decode(answer);
   const isSingleCluster = routingPolicy?.$case === 'singleClusterRouting' && routingPolicy.value.clusterId !== '';
