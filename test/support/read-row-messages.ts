@@ -1,4 +1,4 @@
-import { ReadRowsRequest, ReadRowsResponse } from '../../infra/local/proto/google/bigtable/v2/bigtable.ts';
+import { ReadRowsRequest, ReadRowsResponse } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { dataMethod, TableMetadata } from '../../shared/google/bigtable/call.ts';
 import type { ClientPool } from '../../shared/google/bigtable/clients.ts';
 import { type TableName, tablePath } from '../../shared/model/table-name.ts';
