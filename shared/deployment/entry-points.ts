@@ -36,6 +36,8 @@ export interface EntryPointDeclaration {
   /** One function for each pipeline that needs it, or one for all of them. */
   readonly serves: 'one-pipeline' | 'all-pipelines';
   readonly isNeededBy: (pipeline: ResolvedPipeline) => boolean;
+  /** What people call it, in logs and tables: `committer`. */
+  readonly title: string;
   /** Ends the name of its functions: `<pipeline>-<suffix>`. */
   readonly suffix: string;
   readonly size: FunctionSize;
@@ -71,6 +73,7 @@ export const ENTRY_POINTS = {
     trigger: RECORDS,
     serves: 'one-pipeline',
     isNeededBy: ({ kind }) => kind === 'bulk-sink',
+    title: 'bulk sink',
     suffix: 'sink',
     size: SINK_SIZE,
     grants: BULK_SINK_GRANTS,
@@ -82,6 +85,7 @@ export const ENTRY_POINTS = {
     trigger: RECORDS,
     serves: 'one-pipeline',
     isNeededBy: ({ kind }) => kind === 'staged-sink',
+    title: 'staged sink',
     suffix: 'sink',
     size: SINK_SIZE,
     grants: STAGED_SINK_GRANTS,
@@ -94,6 +98,7 @@ export const ENTRY_POINTS = {
     trigger: { kind: 'push', of: 'work' },
     serves: 'one-pipeline',
     isNeededBy: onCheckpoint.holds,
+    title: 'committer',
     suffix: 'commit',
     // It holds what it writes: up to 8 MiB a message.
     size: { cpu: 1, memory: '1Gi', concurrency: 8, timeoutSeconds: 600 },
@@ -106,6 +111,7 @@ export const ENTRY_POINTS = {
     trigger: RECORDS,
     serves: 'one-pipeline',
     isNeededBy: ({ kind }) => kind === 'request-sink',
+    title: 'request sink',
     suffix: 'sink',
     size: SINK_SIZE,
     grants: REQUEST_SINK_GRANTS,
@@ -118,6 +124,7 @@ export const ENTRY_POINTS = {
     trigger: { kind: 'http' },
     serves: 'one-pipeline',
     isNeededBy: ({ kind }) => kind === 'request-sink',
+    title: 'row requests',
     suffix: 'rows',
     size: { ...SINK_SIZE, timeoutSeconds: 60 },
     grants: ROW_REQUEST_GRANTS,
@@ -129,6 +136,7 @@ export const ENTRY_POINTS = {
     trigger: { kind: 'schedule', cron: EVERY_MINUTE, attemptDeadlineSeconds: 120 },
     serves: 'all-pipelines',
     isNeededBy: onCheckpoint.holds,
+    title: 'coordinator',
     suffix: 'coordinate',
     // It waits most of 55 s of every minute; a second instance says that the first is at it.
     size: { cpu: 1, memory: '512Mi', concurrency: 1, timeoutSeconds: 120, maxInstances: 2 },

@@ -52,7 +52,7 @@ const SHARED_PREFIX = 'connector';
 /** @param project completes names of topics and subscriptions that the configuration leaves bare. */
 export function planDeployment(config: ResolvedConfig, project: string): DeploymentPlan {
   const pipelines = Object.entries(config.pipelines);
-  const functions = [...pipelines.flatMap(functionsOfPipeline), ...functionsOfAll(Object.values(config.pipelines))];
+  const functions = entryPoints.flatMap((entryPoint) => functionsOf(entryPoint, pipelines));
   const subscriptions = pipelines.flatMap(([name, pipeline]) =>
     subscriptionsOf(name, pipeline, (purpose) => takerOf(functions, name, purpose), project),
   );
@@ -67,30 +67,27 @@ export const subscriptionFor = (
 ): PlannedSubscription | undefined =>
   subscriptions.find((one) => one.purpose === purpose && one.pipelines.includes(pipeline));
 
-function functionsOfPipeline([name, pipeline]: readonly [string, ResolvedPipeline]): PlannedFunction[] {
-  return entryPoints
-    .filter(({ serves, isNeededBy }) => serves === 'one-pipeline' && isNeededBy(pipeline))
-    .map((entryPoint) => ({
-      name: `${name}-${entryPoint.suffix}`,
-      entryPoint: entryPoint.name,
+function functionsOf(
+  entryPoint: (typeof entryPoints)[number],
+  pipelines: readonly (readonly [string, ResolvedPipeline])[],
+): PlannedFunction[] {
+  const { name: entryPointName, suffix, size } = entryPoint;
+  const served = pipelines.filter(([, pipeline]) => entryPoint.isNeededBy(pipeline));
+  const common = { entryPoint: entryPointName, size };
+  if (entryPoint.serves === 'one-pipeline') {
+    return served.map(([name, pipeline]) => ({
+      ...common,
+      name: `${name}-${suffix}`,
       pipeline: name,
-      size: entryPoint.size,
       environment: { CONNECTOR_PIPELINE: name },
       grants: grantsFor(entryPoint, [pipeline]),
     }));
-}
-
-function functionsOfAll(pipelines: readonly ResolvedPipeline[]): PlannedFunction[] {
-  return entryPoints
-    .map((entryPoint) => ({ entryPoint, served: pipelines.filter(entryPoint.isNeededBy) }))
-    .filter(({ entryPoint, served }) => entryPoint.serves === 'all-pipelines' && served.length > 0)
-    .map(({ entryPoint, served }) => ({
-      name: `${SHARED_PREFIX}-${entryPoint.suffix}`,
-      entryPoint: entryPoint.name,
-      size: entryPoint.size,
-      environment: {},
-      grants: grantsFor(entryPoint, served),
-    }));
+  }
+  const grants = grantsFor(
+    entryPoint,
+    served.map(([, pipeline]) => pipeline),
+  );
+  return served.length > 0 ? [{ ...common, name: `${SHARED_PREFIX}-${suffix}`, environment: {}, grants }] : [];
 }
 
 /** The grants that any of the pipelines needs, each once. */

@@ -19,7 +19,7 @@ test('SIGKILL in the middle of a run, three times, loses no record that was ackn
   const expected = expectedOutcome(plan);
   await using stage = await openStage({ timeScale: 50, pushConcurrency: 8 });
   const { counters, pipeline } = stage;
-  const deadLetters = new DeadLetterReader(stage.pubsub, pipeline.deadLetters!.subscription);
+  const deadLetters = new DeadLetterReader(stage.pubsub, pipeline.deadLetters!.name);
   const published: Published = new Map();
   // Slow enough that every crash finds requests in flight: some applied and not answered, some not applied.
   stage.cloud.bigtable!.faults.add({

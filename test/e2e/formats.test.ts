@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { REPOSITORY } from '../../infra/local/run/connector.ts';
+import { REPOSITORY } from '../../infra/local/run/start-functions.ts';
 
 /** Runs `connector map` as a person does: plain Node, from the sources. */
 async function map(pipeline: string, record: Buffer, encoding: string): Promise<{ out: string; code: unknown }> {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
 import { startChild, type Child } from '../../infra/local/base/child-process.ts';
-import { REPOSITORY } from '../../infra/local/run/connector.ts';
+import { REPOSITORY } from '../../infra/local/run/start-functions.ts';
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const without = hasCurl ? '' : ' (all but that of curl, which is not on this machine)';

@@ -22,7 +22,7 @@ test('a staged sink that commits on receipt, a real process, counts every Protob
   });
   const { connector, servers, pubsub, tableOf } = platform;
   const [pipeline] = connector.pipelines;
-  const { subscription, topic } = pipeline!.source;
+  const { name: subscription, topic } = pipeline!.input;
   servers.pubsub.faults.add({ kind: 'duplicate', subscription, times: MESSAGES });
 
   await Promise.all(

@@ -18,7 +18,7 @@ test.each(DEMO_PIPELINE_NAMES)(
     const plan = planMessages(await loadFlights(500), form);
     const expected = expectedOutcome(plan, form);
     await using stage = await openStage({ pipeline, timeScale: 50 });
-    const deadLetters = new DeadLetterReader(stage.pubsub, stage.pipeline.deadLetters!.subscription);
+    const deadLetters = new DeadLetterReader(stage.pubsub, stage.pipeline.deadLetters!.name);
     const published: Published = new Map();
 
     await publish(plan, published, { topic: stage.topic, signal });

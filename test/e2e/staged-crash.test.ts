@@ -49,10 +49,10 @@ test(`stager, committer and coordinator killed with SIGKILL again and again: eve
 }, 120_000);
 
 /** Messages come twice, answers of both stores are lost, and everything takes long enough to be interrupted. */
-function disturb({ platform: { servers }, pipeline }: Counters): void {
+function disturb({ platform: { connector, servers } }: Counters): void {
   const { bigtable, firestore, pubsub } = servers;
-  for (const subscription of [pipeline.source.subscription, pipeline.work?.subscription ?? '']) {
-    pubsub.faults.add({ kind: 'duplicate', subscription, every: 5 });
+  for (const { name: subscription, push } of connector.plan.subscriptions) {
+    if (push) pubsub.faults.add({ kind: 'duplicate', subscription, every: 5 });
   }
   let writes = 0;
   bigtable.faults.add({

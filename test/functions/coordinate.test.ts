@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startCoordinate } from '../../functions/coordinate.ts';
-import { ensureSubscriptions } from '../../infra/local/cloud/pubsub-resources.ts';
+import { ensureSubscription } from '../../infra/local/cloud/pubsub-resources.ts';
 import { startPubSubServer, type LocalPubSub } from '../../infra/local/servers/pubsub/server.ts';
 import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
@@ -100,8 +100,8 @@ async function until<Value>(read: () => Promise<Value | undefined>): Promise<Val
 }
 
 test('an invocation completes checkpoints and sends their work until SIGTERM, and then gives its leases back', async () => {
-  const work = { topic: 'projects/p/topics/orders-sink-commit', subscription: 'projects/p/subscriptions/work' };
-  await ensureSubscriptions(pubsub.address, [{ ...work, isOrdered: false, ackDeadlineSeconds: 60 }]);
+  const work = { topic: 'projects/p/topics/orders-sink-commit', name: 'projects/p/subscriptions/work' };
+  await ensureSubscription(pubsub.address, { ...work, isOrdered: false, ackDeadlineSeconds: 60 });
   const stores = storesOf('sink');
   await stores.staging.stage([segment('a'), segment('b')], signal);
 
@@ -113,7 +113,7 @@ test('an invocation completes checkpoints and sends their work until SIGTERM, an
   });
   expect(completed).toMatchObject({ number: 1, state: 'completed', segments: 2, envelopes: 10 });
 
-  const puller = await openSubscriptionPuller(work.subscription);
+  const puller = await openSubscriptionPuller(work.name);
   onTestFinished(() => puller.close());
   const [message] = await until(async () => {
     const pulled = await puller.pull(10, 500);
@@ -160,12 +160,10 @@ test('what fails in one pipeline is nothing to another', async () => {
   onTestFinished(() => {
     broken.remove();
   });
-  await ensureSubscriptions(pubsub.address, [
-    {
-      ...{ topic: 'projects/p/topics/orders-well-commit', subscription: 'projects/p/subscriptions/well' },
-      ...{ isOrdered: false, ackDeadlineSeconds: 60 },
-    },
-  ]);
+  await ensureSubscription(pubsub.address, {
+    ...{ topic: 'projects/p/topics/orders-well-commit', name: 'projects/p/subscriptions/well' },
+    ...{ isOrdered: false, ackDeadlineSeconds: 60 },
+  });
   const instance = await start({ well: stagedSink(), broken: stagedSink() });
   const running = instance.invoke();
   await until(async () => (await stores.status.readCheckpoints(1, signal))[0]);

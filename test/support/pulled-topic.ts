@@ -1,5 +1,5 @@
 import { type PubsubMessage, SubscriberDefinition } from '../../shared/proto/google/pubsub/v1/pubsub.ts';
-import { ensureSubscriptions } from '../../infra/local/cloud/pubsub-resources.ts';
+import { ensureSubscription } from '../../infra/local/cloud/pubsub-resources.ts';
 import { unary } from '../../infra/local/cloud/unary.ts';
 import { connectTo } from '../../infra/local/servers/rpc/client.ts';
 
@@ -12,7 +12,7 @@ export interface PulledTopic {
 /** Creates a topic of an embedded Pub/Sub, with a subscription that keeps what is published to it. */
 export async function createPulledTopic(address: string, topic: string): Promise<PulledTopic> {
   const subscription = topic.replace('/topics/', '/subscriptions/');
-  await ensureSubscriptions(address, [{ topic, subscription, isOrdered: false, ackDeadlineSeconds: 60 }]);
+  await ensureSubscription(address, { topic, name: subscription, isOrdered: false, ackDeadlineSeconds: 60 });
   const options = { 'grpc.max_receive_message_length': -1 };
   const subscriber = connectTo(SubscriberDefinition, address, options);
   return {

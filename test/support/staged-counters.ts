@@ -45,17 +45,16 @@ export async function openCounters(functionTimeScale: number): Promise<Counters>
   );
   const { cloud, connector, servers, pubsub, tableOf } = platform;
   const [pipeline] = connector.pipelines;
-  const [committer, coordinator] = ['commitStaged', 'coordinate'].map((target) =>
-    connector.internal.find((one) => one.target === target),
-  );
-  if (!pipeline?.table || !committer || !coordinator) throw new TypeError('the counters are a staged pipeline');
+  const { process: committer } = connector.functionOf('commitStaged');
+  const { process: coordinator } = connector.functionOf('coordinate');
+  if (!pipeline?.table) throw new TypeError('the counters are a staged pipeline');
   const state = opened.use(openStagedState(cloud.firestoreHost, cloud.env.GOOGLE_CLOUD_PROJECT ?? 'local'));
-  const topic = pubsub.topic(pipeline.source.topic);
+  const topic = pubsub.topic(pipeline.input.topic);
   const table = tableOf(pipeline.table);
   const all = opened.move();
   return {
     ...{ platform, pipeline },
-    processes: { stager: pipeline.function, committer: committer.function, coordinator: coordinator.function },
+    processes: { stager: pipeline.function, committer, coordinator },
     watch: new Watch([pipeline], servers.pubsub, state),
     async publish(groups, attributes = {}) {
       await Promise.all(groups.map((group) => topic.publishMessage({ data: countedMessage(group), attributes })));

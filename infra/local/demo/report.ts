@@ -22,7 +22,7 @@ export function introduce({ cloud, pipeline }: Stage, plan: readonly PlannedMess
       ['what', 'kind', 'where'],
       [
         ...cloud.services.map(({ service, kind, endpoint }) => [service, kind, endpoint]),
-        [pipeline.target, 'functions-framework', `${pipeline.function.url} (process ${pipeline.function.pid})`],
+        [pipeline.entryPoint, 'functions-framework', `${pipeline.function.url} (process ${pipeline.function.pid})`],
       ],
     ),
     `${count(expected.records)} records in ${count(expected.messages)} messages, ${count(twice)} of them published twice.`,

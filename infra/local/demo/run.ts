@@ -34,7 +34,7 @@ export async function runDemo({ pipeline, flights, source, out, signal }: DemoOp
   out.write(introduce(stage, plan, expected));
   const published: Published = new Map();
   const progress = showProgress(out, () => describeProgress(stage, published, expected));
-  const deadLetters = new DeadLetterReader(stage.pubsub, stage.pipeline.deadLetters?.subscription ?? '');
+  const deadLetters = new DeadLetterReader(stage.pubsub, stage.pipeline.deadLetters?.name ?? '');
   try {
     const [burst, steady] = splitPlan(plan);
     const burstMillis = await publishBurst(stage, burst, published, expected.held, signal);

@@ -52,11 +52,11 @@ export async function openStage({ pipeline: name = 'flights', onLine, ...options
   const [pipeline] = connector.pipelines;
   if (!pipeline?.table) throw new TypeError('the demo needs a pipeline with a table');
   const { project, instance, table } = pipeline.table;
-  const counters = (): SubscriptionCounters => servers.pubsub.counters(pipeline.source.subscription);
+  const counters = (): SubscriptionCounters => servers.pubsub.counters(pipeline.input.name);
   const all = opened.move();
   return {
     ...{ cloud, pipeline, metrics, pubsub, counters },
-    topic: pubsub.topic(pipeline.source.topic),
+    topic: pubsub.topic(pipeline.input.topic),
     table: tableOf(pipeline.table),
     async untilBacklogIs(messages, signal) {
       while (counters().backlog > messages) await sleep(systemClock, POLL_MILLIS, signal);

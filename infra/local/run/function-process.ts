@@ -37,9 +37,10 @@ export interface FunctionProcess {
   kill(): Promise<ChildExit>;
   /** Starts it again on the same port. Only after it ended. */
   restart(): Promise<void>;
-  /** Another entry point that the same process serves. Throws where it serves one only. */
-  beside(target: string): FunctionProcess;
 }
+
+/** The address of one entry point in a process that serves all. Whoever stops or kills it stops or kills all. */
+export type FunctionInHost = (target: string) => FunctionProcess;
 
 /**
  * Runs one entry point as it runs in production: a process of its own, started by the functions framework, that knows
@@ -48,27 +49,23 @@ export interface FunctionProcess {
  *
  * @param target the entry point: a name that the source registers with the framework.
  */
-export function startFunctionProcess(target: string, options: FunctionProcessOptions): Promise<FunctionProcess> {
-  return startServerProcess(
-    target,
-    options,
-    () => '/',
-    (port) => ({
-      args: [frameworkProgram(), '--target', target, '--source', resolve(options.source), '--port', String(port)],
-      env: { FUNCTION_TARGET: target, PORT: String(port) },
-    }),
-  );
+export async function startFunctionProcess(target: string, options: FunctionProcessOptions): Promise<FunctionProcess> {
+  const at = await startServerProcess(target, options, (port) => ({
+    args: [frameworkProgram(), '--target', target, '--source', resolve(options.source), '--port', String(port)],
+    env: { FUNCTION_TARGET: target, PORT: String(port) },
+  }));
+  return at('/');
 }
 
-/** Runs the host of all functions in a process of its own, on 127.0.0.1 alone. `url` is that of one entry point. */
-export function startFunctionHostProcess(target: string, options: FunctionProcessOptions): Promise<FunctionProcess> {
+/** Runs the host of all functions in a process of its own, on 127.0.0.1 alone. */
+export async function startFunctionHostProcess(options: FunctionProcessOptions): Promise<FunctionInHost> {
   const program = fileURLToPath(new URL('function-host-program.ts', import.meta.url));
-  const paths = (entryPoint = target): string => `/fn/${entryPoint}`;
-  return startServerProcess('the function host', options, paths, (port) => ({
+  const at = await startServerProcess('the function host', options, (port) => ({
     args: [program, JSON.stringify({ source: options.source, port } satisfies FunctionHostOptions)],
     // No target: each function starts at its first request.
     env: { FUNCTION_TARGET: undefined },
   }));
+  return (target) => at(`/fn/${target}`);
 }
 
 interface Launch {
@@ -76,16 +73,16 @@ interface Launch {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** The result gives the process under one of its paths. */
 async function startServerProcess(
   name: string,
   options: FunctionProcessOptions,
-  pathOf: (target?: string) => string,
   launch: (port: number) => Launch,
-): Promise<FunctionProcess> {
+): Promise<(path: string) => FunctionProcess> {
   const port = options.port ?? (await freePort());
   const start = (): Promise<Child> => startServer(name, options, port, launch(port));
   let child = await start();
-  const at = (path: string): FunctionProcess => ({
+  return (path) => ({
     port,
     url: `http://${LOOPBACK}:${port}${path}`,
     get pid() {
@@ -100,13 +97,7 @@ async function startServerProcess(
       if (child.isRunning) throw new Error(`${name} still runs as process ${child.pid}: stop or kill it first`);
       child = await start();
     },
-    beside(target) {
-      const other = pathOf(target);
-      if (other === pathOf()) throw new Error(`${name} serves one entry point only, and ${target} is another`);
-      return at(other);
-    },
   });
-  return at(pathOf());
 }
 
 const END_WITH_PARENT = new URL('../base/end-with-parent.ts', import.meta.url).href;

@@ -5,12 +5,13 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock, sleep } from '../../../shared/base/clock.ts';
 import { describeExit } from '../base/child-process.ts';
 import { startLocalCloud } from '../cloud/cloud.ts';
-import { startLocalConnector, type InternalFunction, type LocalConnector } from './connector.ts';
+import { startLocalConnector, type LocalConnector } from './connector.ts';
 import { LOCAL_CLOUD_MODES, type LocalCloudMode } from '../cloud/detection.ts';
 import { describeLocal } from './describe.ts';
 import { interruptSignal } from '../base/interrupt.ts';
 import { failureText } from '../base/local-error.ts';
 import { printRows } from './rows.ts';
+import type { RunningFunction } from './start-functions.ts';
 
 /** The program behind `npm run local`: a connector.yaml on this machine until Ctrl-C. */
 
@@ -90,18 +91,18 @@ function fileBeside(file: string, name: string): string | undefined {
 const RESTART_MILLIS = 1000;
 
 /** Until the signal: starts functions again that ended by themselves, as Cloud Run starts another instance. */
-async function keepRunning({ pipelines, internal }: LocalConnector, signal: AbortSignal): Promise<void> {
+async function keepRunning({ functions }: LocalConnector, signal: AbortSignal): Promise<void> {
   const interrupted = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => {
       resolve();
     });
   });
   const isStopping = (): boolean => signal.aborted;
-  const keep = async ({ name, function: running }: Pick<InternalFunction, 'name' | 'function'>): Promise<void> => {
+  const keep = async ({ label, process: running }: RunningFunction): Promise<void> => {
     for (;;) {
       const ended = await Promise.race([running.exited, interrupted]);
       if (!ended || isStopping()) return;
-      process.stdout.write(`[${name}] the function ended with ${describeExit(ended)}; it starts again\n`);
+      process.stdout.write(`[${label}] the function ended with ${describeExit(ended)}; it starts again\n`);
       await sleep(systemClock, RESTART_MILLIS, signal).catch(() => undefined);
       if (isStopping()) return;
       await running.restart();
@@ -109,7 +110,7 @@ async function keepRunning({ pipelines, internal }: LocalConnector, signal: Abor
   };
   // Where all functions are in one process, it is kept by the first of them.
   const known = new Set<number>();
-  const processes = [...pipelines, ...internal].filter(({ function: { port } }) => !known.has(port) && known.add(port));
+  const processes = functions.filter(({ process: { port } }) => !known.has(port) && known.add(port));
   await Promise.all([interrupted, ...processes.map(keep)]);
 }
 

@@ -1,11 +1,11 @@
 import { type Clock, sleep, systemClock } from '../../../shared/base/clock.ts';
 import { toError } from '../../../shared/base/errors.ts';
+import type { PlannedSchedule } from '../../../shared/deployment/plan.ts';
+import { LocalCloudError } from '../base/local-error.ts';
 
 export interface SchedulerOptions {
-  /** Where to post. */
-  readonly url: string;
-  /** Default: {@link SHORTEST_INTERVAL_MILLIS}. */
-  readonly intervalMillis?: number;
+  /** How much faster its time runs. Default 1. */
+  readonly timeScale?: number;
   readonly clock?: Clock;
   /** Told of an attempt that was not answered with 2xx; the next one comes at its time. */
   readonly onFailure?: (message: string) => void;
@@ -16,18 +16,18 @@ export interface LocalScheduler {
   stop(): Promise<void>;
 }
 
-/** The shortest interval of Cloud Scheduler: a minute. */
-export const SHORTEST_INTERVAL_MILLIS = 60_000;
-
-/** How long an attempt may take: that of a deployed job. */
-const ATTEMPT_DEADLINE_MILLIS = 120_000;
+const MINUTE_MILLIS = 60_000;
 
 /**
- * Posts to a function at once and then at every interval, as a job of Cloud Scheduler with `retry_count` 0: never two
- * attempts at a time; one that is due while another runs comes right after it, and those that were missed do not pile up.
+ * Posts to a function at once and then at every interval of a schedule, as a job of Cloud Scheduler with `retry_count`
+ * 0: never two attempts at a time; one that is due while another runs comes right after it, and those that were missed
+ * do not pile up.
+ *
+ * @param url where to post.
  */
-export function startScheduler(options: SchedulerOptions): LocalScheduler {
-  const { clock = systemClock, intervalMillis = SHORTEST_INTERVAL_MILLIS } = options;
+export function startSchedule(schedule: PlannedSchedule, url: string, options: SchedulerOptions): LocalScheduler {
+  const { clock = systemClock, timeScale = 1 } = options;
+  const intervalMillis = intervalMillisOf(schedule) / timeScale;
   const stopping = new AbortController();
   const running = run();
   return {
@@ -48,14 +48,21 @@ export function startScheduler(options: SchedulerOptions): LocalScheduler {
   }
 
   async function attempt(): Promise<void> {
-    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ATTEMPT_DEADLINE_MILLIS)]);
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(schedule.attemptDeadlineSeconds * 1000)]);
     try {
       const headers = { 'user-agent': 'Google-Cloud-Scheduler' };
-      const response = await fetch(options.url, { method: 'POST', headers, signal });
+      const response = await fetch(url, { method: 'POST', headers, signal });
       const text = await response.text();
       if (!response.ok) options.onFailure?.(`the scheduler was answered ${response.status}: ${text}`);
     } catch (error) {
       if (!stopping.signal.aborted) options.onFailure?.(`the scheduler had no answer: ${toError(error).message}`);
     }
   }
+}
+
+function intervalMillisOf({ name, cron }: PlannedSchedule): number {
+  if (cron === '* * * * *') return MINUTE_MILLIS;
+  throw new LocalCloudError(
+    `the schedule ${name}: the local cloud knows "* * * * *" alone, got ${JSON.stringify(cron)}`,
+  );
 }

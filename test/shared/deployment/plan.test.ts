@@ -35,7 +35,7 @@ describe('the functions of a plan', () => {
     [
       'two staged sinks share one coordinator',
       { a: staged, b: { ...staged, topic: 'others' } },
-      ['a-sink: stagedSink', 'a-commit: commitStaged', 'b-sink: stagedSink', 'b-commit: commitStaged'].concat(
+      ['a-sink: stagedSink', 'b-sink: stagedSink', 'a-commit: commitStaged', 'b-commit: commitStaged'].concat(
         'connector-coordinate: coordinate',
       ),
     ],
@@ -46,9 +46,9 @@ describe('the functions of a plan', () => {
   test('are told their pipeline; the coordinator serves all and is told of none', () => {
     const { functions } = plan({ a: staged, b: bulk });
     expect(functions.map(({ name, pipeline, environment }) => [name, pipeline, environment])).toEqual([
+      ['b-sink', 'b', { CONNECTOR_PIPELINE: 'b' }],
       ['a-sink', 'a', { CONNECTOR_PIPELINE: 'a' }],
       ['a-commit', 'a', { CONNECTOR_PIPELINE: 'a' }],
-      ['b-sink', 'b', { CONNECTOR_PIPELINE: 'b' }],
       ['connector-coordinate', undefined, {}],
     ]);
   });

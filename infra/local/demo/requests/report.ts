@@ -11,9 +11,9 @@ import type { RequestsObserved } from './verdict.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
 
-export function introduceRequests({ cloud, connector: { pipelines, internal } }: Platform, messages: number): string {
-  const functions = [...pipelines, ...internal].map(({ name, target, function: running }) => [
-    ...[`${target} of ${name}`, 'functions-framework', `${running.url} (process ${running.pid})`],
+export function introduceRequests({ cloud, connector }: Platform, messages: number): string {
+  const functions = connector.functions.map(({ label, entryPoint, process: running }) => [
+    ...[`${entryPoint} of ${label}`, 'functions-framework', `${running.url} (process ${running.pid})`],
   ]);
   return [
     DEPARTURES.title,

@@ -53,7 +53,7 @@ export async function runRequestsDemo({
   const trouble = makeTrouble(platform);
   const published = new Map<string, RequestMessage>();
   const waiting = (): number =>
-    [first, latest].reduce((sum, { source: from }) => sum + servers.pubsub.counters(from.subscription).backlog, 0);
+    [first, latest].reduce((sum, { input }) => sum + servers.pubsub.counters(input.name).backlog, 0);
   const readers = { first: new ResultReader(pubsub, first.results), latest: new ResultReader(pubsub, latest.results) };
   const progress = showProgress(out, () =>
     [
@@ -63,7 +63,7 @@ export async function runRequestsDemo({
   );
   try {
     const startedAt = performance.now();
-    const topic = pubsub.topic(first.source.topic);
+    const topic = pubsub.topic(first.input.topic);
     await publishAll(plan, published, (message) => ({ data: requestData(message) }), { topic, signal });
     while (waiting() > 0) await sleep(systemClock, POLL_MILLIS, signal);
     const millis = performance.now() - startedAt;
@@ -72,7 +72,7 @@ export async function runRequestsDemo({
     for (let number = 1; number <= INCREMENTS; number += 1) {
       counted.push(await incrementOverHttp(latest.rowRequestUrl, file('request.json'), signal));
     }
-    for (const { function: running } of [...connector.pipelines, ...connector.internal]) await running.stop();
+    for (const { process: running } of connector.functions) await running.stop();
 
     const { airportDays, markers } = await readAirportDays(tableOf(first.table));
     const routes = await compareTable(tableOf(latest.table), expectedRoutes(departures));
@@ -91,7 +91,7 @@ export async function runRequestsDemo({
   }
 }
 
-interface RequestPipeline extends Pick<RunningPipeline, 'source'> {
+interface RequestPipeline extends Pick<RunningPipeline, 'input'> {
   readonly table: TableName;
   /** Where its results are read. */
   readonly results: string;
@@ -101,16 +101,15 @@ interface RequestPipeline extends Pick<RunningPipeline, 'source'> {
 
 function pipelineOf({ connector }: Platform, name: Name): RequestPipeline {
   const pipeline = connector.pipelines.find((one) => one.name === name);
-  const http = connector.internal.find((one) => one.name === name && one.target === 'rowRequest');
-  if (!pipeline?.table || !pipeline.results || !http)
-    throw new TypeError(`${name} must be a request sink with results`);
-  const { source, table, results } = pipeline;
-  return { source, table, results: results.subscription, rowRequestUrl: http.function.url };
+  if (!pipeline?.table || !pipeline.results) throw new TypeError(`${name} must be a request sink with results`);
+  const { input, table, results } = pipeline;
+  const { url } = connector.functionOf('rowRequest', name).process;
+  return { input, table, results: results.name, rowRequestUrl: url };
 }
 
 /** The result says how often it struck so far. */
 function makeTrouble({ connector, servers }: Platform): () => RequestsReport['trouble'] {
-  const again = connector.pipelines.map(({ source: { subscription } }) =>
+  const again = connector.pipelines.map(({ input: { name: subscription } }) =>
     servers.pubsub.faults.add({ kind: 'duplicate', subscription, every: ACKNOWLEDGEMENT_LOST_EVERY }),
   );
   let requests = 0;

@@ -14,16 +14,12 @@ import type { Truth } from './truth.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
 
-export function introduceStaged(
-  { cloud, connector: { pipelines, internal } }: Platform,
-  plan: readonly StagedMessage[],
-  truth: Truth,
-): string {
+export function introduceStaged({ cloud, connector }: Platform, plan: readonly StagedMessage[], truth: Truth): string {
   const twice = plan.filter(({ copies }) => copies === 2);
   const once = twice.filter((message) => effectsOf(message) === 1);
-  const functions = [...pipelines, ...internal].map(({ name, target, function: running }) => [
+  const functions = connector.functions.map(({ entryPoint, pipeline, process: running }) => [
     ...[
-      target === 'coordinate' ? target : `${target} of ${name}`,
+      pipeline === undefined ? entryPoint : `${entryPoint} of ${pipeline}`,
       'functions-framework',
       `${running.url} (process ${running.pid})`,
     ],

@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import type { InternalFunction } from '../../run/connector.ts';
 import { loadDepartures } from '../departures.ts';
 import { FunctionMetrics } from '../function-metrics.ts';
 import { openPlatform, type Platform } from '../platform.ts';
@@ -42,7 +41,7 @@ export async function runStagedDemo({ flights, source, functionTimeScale, out, s
   const { cloud, connector, servers } = platform;
   await using state = openStagedState(cloud.firestoreHost, cloud.env.GOOGLE_CLOUD_PROJECT ?? 'local');
   out.write(introduceStaged(platform, plan, truth));
-  const trouble = makeTrouble(platform, connector.pipelines, VICTIM);
+  const trouble = makeTrouble(platform, VICTIM);
   const watch = new Watch(connector.pipelines, servers.pubsub, state);
   const published = new Map<string, StagedMessage>();
   const messages = plan.reduce((sum, { copies }) => sum + copies, 0);
@@ -57,7 +56,7 @@ export async function runStagedDemo({ flights, source, functionTimeScale, out, s
       publishing,
       watch.untilDrained(() => isPublished, signal),
     ]);
-    for (const { function: running } of [...connector.internal, ...connector.pipelines]) await running.stop();
+    for (const { process: running } of connector.functions.toReversed()) await running.stop();
 
     progress.say('everything is committed; both tables are read back with the official client');
     const checks = judgeStaged(truth, messages, {
@@ -94,14 +93,14 @@ async function disturb(
   signal: AbortSignal,
 ): Promise<Disturbed> {
   const unanswered = await trouble.untilAnswersAreLost(signal);
-  const { function: committer } = internalFunction(connector.internal, 'commitStaged', VICTIM);
+  const { process: committer } = connector.functionOf('commitStaged', VICTIM);
   const { pid } = committer;
   await committer.kill();
   progress.say(
     `the committer of ${VICTIM} (process ${pid}) was killed with ${unanswered} writes applied and not answered; its segments are sent out again when its claims run out, after half a minute`,
   );
   await committer.restart();
-  const coordinate = internalFunction(connector.internal, 'coordinate');
+  const coordinate = connector.functionOf('coordinate');
   const outcomes = (await Promise.all([postBeside(coordinate, signal), postBeside(coordinate, signal)])).flat();
   const pipelinesOf = (some: typeof outcomes): number => new Set(some.map(({ pipeline }) => pipeline)).size;
   const held = pipelinesOf(outcomes.filter(({ outcome }) => outcome === 'held'));
@@ -111,12 +110,6 @@ async function disturb(
   return { unanswered, held };
 }
 
-function internalFunction(all: readonly InternalFunction[], target: string, name?: string): InternalFunction {
-  const found = all.find((one) => one.target === target && (name === undefined || one.name === name));
-  if (!found) throw new TypeError(`the configuration gives no ${target}`);
-  return found;
-}
-
 /** Spread evenly, so that every checkpoint has something to do. */
 async function publishSteadily(
   { connector, pubsub }: Platform,
@@ -124,7 +117,7 @@ async function publishSteadily(
   published: Map<string, StagedMessage>,
   signal: AbortSignal,
 ): Promise<void> {
-  const topic = pubsub.topic(connector.pipelines[0]?.source.topic ?? '');
+  const topic = pubsub.topic(connector.pipelines[0]?.input.topic ?? '');
   const bodyOf = (message: StagedMessage): { data: Buffer; attributes?: Record<string, string> } => ({
     data: dataOf(message),
     ...(message.id !== undefined && { attributes: { batch: message.id } }),

@@ -1,5 +1,5 @@
-import type { RunningPipeline, InternalFunction } from '../../run/connector.ts';
 import { sleep, systemClock } from '../../../../shared/base/clock.ts';
+import type { RunningFunction } from '../../run/start-functions.ts';
 import type { Platform } from '../platform.ts';
 
 /** What goes wrong in a run, on purpose, and how often it did. */
@@ -22,16 +22,15 @@ const POLL_MILLIS = 20;
 
 /** @param victim the table of the committer that is going to be killed. */
 export function makeTrouble(
-  { servers: { bigtable, firestore, pubsub } }: Platform,
-  pipelines: readonly RunningPipeline[],
+  { connector, servers: { bigtable, firestore, pubsub } }: Platform,
   victim: string,
 ): Trouble {
-  const again = pipelines.map(({ source: { subscription } }) =>
-    pubsub.faults.add({ kind: 'duplicate', subscription, every: RECORDS_AGAIN_EVERY }),
-  );
-  const workAgain = pipelines.flatMap(({ work }) =>
-    work ? [pubsub.faults.add({ kind: 'duplicate', subscription: work.subscription, every: WORK_AGAIN_EVERY })] : [],
-  );
+  const duplicated = (purpose: 'records' | 'work', every: number): { readonly hits: number }[] =>
+    connector.plan.subscriptions
+      .filter((one) => one.purpose === purpose)
+      .map(({ name: subscription }) => pubsub.faults.add({ kind: 'duplicate', subscription, every }));
+  const again = duplicated('records', RECORDS_AGAIN_EVERY);
+  const workAgain = duplicated('work', WORK_AGAIN_EVERY);
   const unanswered = bigtable.faults.add({
     method: 'CheckAndMutateRow',
     match: { table: victim },
@@ -73,7 +72,7 @@ export interface CoordinatorOutcome {
 
 /** An invocation beside those that the scheduler makes; what it answers of each pipeline. */
 export async function postBeside(
-  { function: { url } }: InternalFunction,
+  { process: { url } }: RunningFunction,
   signal: AbortSignal,
 ): Promise<readonly CoordinatorOutcome[]> {
   const response = await fetch(url, { method: 'POST', signal });

@@ -35,7 +35,7 @@ export class Watch {
 
   /** Messages of records that are not acknowledged. */
   get waitingMessages(): number {
-    return this.#pipelines.reduce((sum, { source }) => sum + this.#pubsub.counters(source.subscription).backlog, 0);
+    return this.#pipelines.reduce((sum, { input }) => sum + this.#pubsub.counters(input.name).backlog, 0);
   }
 
   /** Waits until all is published, every message acknowledged, no segment left and every checkpoint committed. */

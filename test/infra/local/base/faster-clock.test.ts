@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { startChild, type Child } from '../../../../infra/local/base/child-process.ts';
-import { REPOSITORY } from '../../../../infra/local/run/connector.ts';
+import { REPOSITORY } from '../../../../infra/local/run/start-functions.ts';
 
 let child: Child | undefined;
 afterEach(async () => {

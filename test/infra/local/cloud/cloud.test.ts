@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { findEmulator } from '../../../../infra/local/cloud/cloud-sdk.ts';
 import { startLocalCloud, type LocalCloud, type LocalCloudOptions } from '../../../../infra/local/cloud/cloud.ts';
-import { ensureSubscriptions } from '../../../../infra/local/cloud/pubsub-resources.ts';
+import { ensureSubscription } from '../../../../infra/local/cloud/pubsub-resources.ts';
 import { ensureTables } from '../../../../infra/local/cloud/table-resources.ts';
 import { answersTcp, freePort } from '../../../../infra/local/base/tcp.ts';
 
@@ -29,7 +29,7 @@ const table = {
 } as const;
 const subscription = {
   topic: 'projects/p/topics/orders',
-  subscription: 'projects/p/subscriptions/orders-sink',
+  name: 'projects/p/subscriptions/orders-sink',
   isOrdered: false,
   ackDeadlineSeconds: 600,
 };
@@ -43,11 +43,11 @@ describe('embedded servers', () => {
       ['firestore', 'embedded', 'the default'],
     ]);
     await ensureTables(cloud.bigtableHost, [table]);
-    await ensureSubscriptions(cloud.pubsubHost, [subscription]);
+    await ensureSubscription(cloud.pubsubHost, subscription);
     expect(cloud.bigtable?.tables()).toEqual([
       { name: 'projects/p/instances/i/tables/t', families: ['f', 'total'], rows: 0 },
     ]);
-    expect(cloud.pubsub?.counters(subscription.subscription)).toBeDefined();
+    expect(cloud.pubsub?.counters(subscription.name)).toBeDefined();
     expect(cloud.firestore?.billed()).toEqual({ reads: 0, writes: 0, deletes: 0 });
     await cloud.close();
     expect(await answering(cloud)).toEqual([]);
@@ -120,7 +120,7 @@ describe.skipIf(missing.length > 0)(`Google's emulators${reason}`, () => {
     expect(cloud.services.map(({ kind }) => kind)).toEqual(['google', 'google', 'google']);
     expect(cloud.needsPullBridge).toBe(true);
     await ensureTables(cloud.bigtableHost, [table]);
-    await ensureSubscriptions(cloud.pubsubHost, [subscription]);
+    await ensureSubscription(cloud.pubsubHost, subscription);
     await cloud.close();
     expect(await answering(cloud)).toEqual([]);
   }, 60_000);

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type LocalScheduler, startScheduler } from '../../../../infra/local/run/scheduler.ts';
+import { type LocalScheduler, startSchedule } from '../../../../infra/local/run/scheduler.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
 const MINUTE = 60_000;
+const EVERY_MINUTE = { name: 'job', function: 'one', cron: '* * * * *', attemptDeadlineSeconds: 120 };
 
 let server: Server;
 let clock: ManualClock;
@@ -39,8 +40,7 @@ afterEach(async () => {
 
 function start(): void {
   const { port } = server.address() as AddressInfo;
-  scheduler = startScheduler({
-    url: `http://127.0.0.1:${port}/`,
+  scheduler = startSchedule(EVERY_MINUTE, `http://127.0.0.1:${port}/`, {
     clock,
     onFailure: (message) => failures.push(message),
   });
@@ -108,4 +108,10 @@ test('a stop waits for no attempt', async () => {
   await arrived(1);
   await scheduler?.stop();
   expect(failures).toEqual([]);
+});
+
+test('a schedule of another interval is refused by its name', () => {
+  expect(() => startSchedule({ ...EVERY_MINUTE, cron: '0 3 * * *' }, 'http://127.0.0.1:1/', {})).toThrow(
+    'the schedule job: the local cloud knows "* * * * *" alone, got "0 3 * * *"',
+  );
 });
