@@ -26,7 +26,7 @@ const RESULTS_SHUTDOWN_MILLIS = 5000;
 /** Builds one instance of the request sink: configuration, clients, executor, and the function that answers a push. */
 export async function startRequestSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const instance = await startInstance('request-sink', 'request sink', env, surroundings);
-  const { pipeline, name, baseDirectory, clock, metrics } = instance;
+  const { pipeline, name, baseDirectory, runtime } = instance;
   const { executor, sweep, close } = openRowExecutor(instance, { countsRecords: true });
   const policy = failurePolicyOf(pipeline.failure, instance);
   const forms = lazy(loadForms);
@@ -34,7 +34,7 @@ export async function startRequestSink(env: Environment, surroundings: Surroundi
   const topic =
     resultsTopic === undefined
       ? undefined
-      : createConfirmedTopic({ topic: resultsTopic, shutdownTimeoutMillis: RESULTS_SHUTDOWN_MILLIS }, clock);
+      : createConfirmedTopic({ topic: resultsTopic, shutdownTimeoutMillis: RESULTS_SHUTDOWN_MILLIS }, runtime.clock);
   const sink: RequestSink = {
     identities: { pipeline: name, subscription: pipeline.input.subscription, framing: pipeline.input.framing },
     executor,
@@ -44,11 +44,10 @@ export async function startRequestSink(env: Environment, surroundings: Surroundi
     framing: pipeline.input.framing,
     emptyBranchPolicy: pipeline.emptyBranchPolicy,
     ...(replayProtection && { protection: replayProtectionOf(replayProtection.markerFamily, instance) }),
-    ...(topic && { results: createResultPublisher(topic, { forms, metrics }) }),
+    ...(topic && { results: createResultPublisher(topic, { forms, runtime }) }),
     forms,
     perDestinationMetrics: pipeline.requestOptions.perDestinationMetrics,
-    clock,
-    metrics,
+    runtime,
   };
 
   return pushHandler(instance, {

@@ -14,7 +14,7 @@ export const rowRequest = startedOnce(() => startRowRequest(process.env), serveH
 /** Builds one instance of the row requests over HTTP: configuration, clients, executor, and the function that answers. */
 export async function startRowRequest(env: Environment, surroundings: Surroundings = ownProcess): Promise<HttpHandler> {
   const instance = await startInstance('request-sink', 'row requests', env, surroundings);
-  const { pipeline, name, metrics, logger } = instance;
+  const { pipeline, name, runtime } = instance;
   const { executor, sweep, close } = openRowExecutor(instance, { countsRecords: false });
   const service = {
     pipeline: name,
@@ -24,8 +24,7 @@ export async function startRowRequest(env: Environment, surroundings: Surroundin
     ...(pipeline.replayProtection && {
       protection: replayProtectionOf(pipeline.replayProtection.markerFamily, instance),
     }),
-    logger,
-    metrics,
+    runtime,
   };
   return httpHandler(instance, service, {
     // A request waits for nobody: what is out ends by itself within the limit.

@@ -1,8 +1,8 @@
 import { startDeadline } from '../../shared/base/deadline.ts';
 import type { Random } from '../../shared/base/ids.ts';
 import type { ResolvedSink } from '../../shared/config/resolved.ts';
-import { answerHttp, type HttpAnswer, failureAnswer, type RowService } from '../../shared/single-row/http/answer.ts';
-import { unsent } from '../../shared/single-row/http/failure.ts';
+import { answerHttp, type RowService } from '../../shared/single-row/http/answer.ts';
+import { failureAnswer, type HttpAnswer, unsent } from '../../shared/single-row/http/failure.ts';
 import type { FunctionRequest, FunctionResponse } from './entry-point.ts';
 import { drainOf, type Ending, type Instance } from './instance.ts';
 import { invocationMillis } from './push-handler.ts';

@@ -15,14 +15,14 @@ export interface OpenedExecutor {
 
 /** @param countsRecords a sink's requests are its records, and count as such. */
 export function openRowExecutor(
-  { pipeline, baseDirectory, env, clock, metrics }: Instance<ResolvedRequestSink>,
+  { pipeline, baseDirectory, env, runtime }: Instance<ResolvedRequestSink>,
   { countsRecords }: { readonly countsRecords: boolean },
 ): OpenedExecutor {
   const { requestOptions, appProfileId = '' } = pipeline;
   const access = accessOf(pipeline.access, baseDirectory, env);
-  const clients = new ClientPool({ ...access, ...requestOptions }, clock, metrics);
+  const clients = new ClientPool({ ...access, ...requestOptions }, runtime.clock, runtime.metrics);
   const options = { ...requestOptions, appProfileId, countsRecords };
-  const executor = createRowExecutor(options, { send: createRowCalls(clients), clock, metrics });
+  const executor = createRowExecutor(options, { send: createRowCalls(clients), runtime });
   return {
     executor,
     sweep: () => {

@@ -6,7 +6,7 @@ import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { FramedRecord } from '../records/framed-records.ts';
 import { placeOf, recordIdentity } from '../records/identity.ts';
 import type { Delivery } from './delivery.ts';
-import type { Outcome } from './outcome.ts';
+import type { Answered, Outcome } from './outcome.ts';
 import type { WrittenForms } from './ports.ts';
 
 /** A record whose request is known. */
@@ -54,13 +54,12 @@ async function execute({ record, table, document }: Asked, { sink, signal, again
   return executor.execute(table, request, { signal, wait: true, group: again, marker });
 }
 
-type Answered = Extract<Outcome, { kind: 'answered' }>;
-
 async function answered(outcome: Answered, asked: Asked, { sink, signal, again }: Delivery): Promise<void> {
   const { record, table, document } = asked;
   if (!record.letter) {
     const publishedAt = Number(record.message.publishTimeMicros / 1000n);
-    sink.metrics.record('publishToAppliedLatency', sink.clock.now() - publishedAt);
+    const { clock, metrics } = sink.runtime;
+    metrics.record('publishToAppliedLatency', clock.now() - publishedAt);
   }
   if (outcome.isEmptyBranch && sink.emptyBranchPolicy === 'fail') {
     again.add(

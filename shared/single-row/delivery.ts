@@ -1,14 +1,12 @@
-import type { Clock } from '../base/clock.ts';
 import type { RedeliverError } from '../base/errors.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Runtime } from '../base/runtime.ts';
 import type { FailurePolicy } from '../letters/policy.ts';
-import type { RowRequestDocument } from '../model/row-request.ts';
-import type { TableName } from '../model/table-name.ts';
+import type { RowRequest, RowRequestDocument } from '../model/row-request.ts';
+import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { IdentityRules } from '../records/identity.ts';
 import type { Reading } from '../records/prepare.ts';
 import type { RequestGroup, RowExecutor, WrittenForms } from './ports.ts';
 import type { ResultPublisher } from './results.ts';
-import type { RowTurns } from './row-turns.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */
 export interface RequestSink extends Reading<RowRequestDocument> {
@@ -23,8 +21,7 @@ export interface RequestSink extends Reading<RowRequestDocument> {
   readonly results?: ResultPublisher;
   readonly forms: () => Promise<WrittenForms>;
   readonly perDestinationMetrics: boolean;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
+  readonly runtime: Runtime;
 }
 
 /** Every request carries a marker. */
@@ -57,5 +54,19 @@ export class Redelivery implements RequestGroup {
   add(error: RedeliverError): void {
     this.isOver = true;
     this.error ??= error;
+  }
+}
+
+/** Requests of one message for the same row, one after the other in the order of their records; other rows go at once. */
+export class RowTurns {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Runs `work` when the row's work before it has settled, however that ended. */
+  take<Result>(table: TableName, { request }: RowRequest, work: () => Promise<Result>): Promise<Result> {
+    const row = `${formatTableName(table)}/${request.rowKey.toString('latin1')}`;
+    const before = this.#last.get(row);
+    const turn = before ? before.then(work, work) : work();
+    this.#last.set(row, turn);
+    return turn;
   }
 }

@@ -1,18 +1,25 @@
-import { abortReason, type Clock } from '../base/clock.ts';
+import { abortReason } from '../base/clock.ts';
 import { DeadlineError, RecordError } from '../base/errors.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Runtime } from '../base/runtime.ts';
 import { Semaphore } from '../base/semaphore.ts';
+import { guarded } from '../markers/guarded-request.ts';
 import type { RowAnswer } from '../model/row-answer.ts';
 import type { RowReply } from '../model/row-call.ts';
 import type { RowRequest } from '../model/row-request.ts';
 import type { Status } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
-import { answered } from './answered.ts';
-import { verdictOf } from './verdict.ts';
-import { type Attempt, explain } from './explain.ts';
-import { guarded } from '../markers/guarded-request.ts';
-import type { Outcome } from './outcome.ts';
+import {
+  answered,
+  type Answered,
+  CLOSED,
+  type Outcome,
+  outOfTime,
+  rejectedUnsent,
+  unsent,
+  WITHHELD,
+} from './outcome.ts';
 import type { RowExecutor, SendRowCall } from './ports.ts';
+import { type Attempt, explain, verdictOf } from './verdict.ts';
 import { decodeRowAnswer, encodeRowRequest, METHODS } from './wire.ts';
 
 /** What the executor is told. Values, defaults and bounds are those of the pipeline's `requestOptions`. */
@@ -30,8 +37,7 @@ export interface ExecutorOptions {
 
 export interface ExecutorDependencies {
   readonly send: SendRowCall;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
+  readonly runtime: Runtime;
 }
 
 export interface ClosableRowExecutor extends RowExecutor {
@@ -45,7 +51,7 @@ export interface ClosableRowExecutor extends RowExecutor {
  */
 export function createRowExecutor(
   options: ExecutorOptions,
-  { send, clock, metrics }: ExecutorDependencies,
+  { send, runtime: { clock, metrics } }: ExecutorDependencies,
 ): ClosableRowExecutor {
   const room = new Semaphore(options.maxInFlightRequests);
   const closing = new AbortController();
@@ -136,7 +142,7 @@ export function createRowExecutor(
     if (options.perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
   }
 
-  function countAnswer({ answer, isEmptyBranch, replayed }: Extract<Outcome, { kind: 'answered' }>): void {
+  function countAnswer({ answer, isEmptyBranch, replayed }: Answered): void {
     metrics.count('requestsCompleted');
     if (replayed) metrics.count('requestsDeduplicated');
     if (answer.kind !== 'conditional') return;
@@ -170,34 +176,3 @@ function statusOf({ status }: Extract<RowReply, { kind: 'failed' }>, signal: Abo
   const isOurDeadline = status.code === 'CANCELLED' && signal.aborted && abortReason(signal) instanceof DeadlineError;
   return isOurDeadline ? { code: 'DEADLINE_EXCEEDED', message: abortReason(signal).message } : status;
 }
-
-const rejectedUnsent = ({ message }: RecordError): Outcome => ({
-  kind: 'rejected',
-  status: { code: 'INVALID_ARGUMENT', message },
-  message: `refused before it was sent: ${message}`,
-});
-
-const outOfTime = (signal: AbortSignal): Outcome => ({
-  kind: 'fatal',
-  reason: 'deadline',
-  message: `not sent and not applied: ${abortReason(signal).message}`,
-});
-
-/** Counted nowhere: no request was made of it. */
-function unsent(table: TableName, status: Status, signal: AbortSignal): Outcome {
-  if (signal.aborted) return outOfTime(signal);
-  const message = `no request could be made for ${formatTableName(table)}, so nothing was applied: ${status.message}`;
-  return { kind: 'fatal', reason: 'client', message };
-}
-
-const WITHHELD: Outcome = {
-  kind: 'fatal',
-  reason: 'transient',
-  message: 'not sent and not applied: another request of the same message failed, and both are redelivered together',
-};
-
-const CLOSED: Outcome = {
-  kind: 'fatal',
-  reason: 'draining',
-  message: 'this instance is shutting down; whether a request that was out is applied is not known',
-};

@@ -1,14 +1,13 @@
 import type { FailedRecord } from '../letters/failed-record.ts';
-import { RedeliverError } from '../base/errors.ts';
+import { RecordError, RedeliverError } from '../base/errors.ts';
 import { countFailures } from '../letters/count-failures.ts';
+import { conditionalRequest, readModifyWriteRequest } from '../model/conditional.ts';
 import type { PushedMessage } from '../model/record.ts';
 import type { RowRequestDocument } from '../model/row-request.ts';
 import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
 import { prepareAs, type WriteForm } from '../records/prepare.ts';
 import { askRecord } from './ask-record.ts';
-import { type Delivery, Redelivery, type RequestSink } from './delivery.ts';
-import { requestForm } from './request-form.ts';
-import { RowTurns } from './row-turns.ts';
+import { type Delivery, Redelivery, type RequestSink, RowTurns } from './delivery.ts';
 
 /**
  * One message from its push to the right to acknowledge it. Resolves when every record of it is answered and its result
@@ -27,9 +26,10 @@ export async function answerMessage(message: PushedMessage, sink: RequestSink, s
   const failed = await Promise.all(records.map((record) => settle(record, form, delivery)));
   const { error } = delivery.again;
   if (error) throw error;
-  const refused = failed.filter((one) => one !== undefined);
-  countFailures(refused, sink);
-  if (refused.length > 0) await sink.policy.handle(refused, signal);
+  const rejected = failed.filter((one) => one !== undefined);
+  const { perDestinationMetrics, runtime } = sink;
+  countFailures(rejected, { metrics: runtime.metrics, perDestinationMetrics });
+  if (rejected.length > 0) await sink.policy.handle(rejected, signal);
 }
 
 /** Only a dead letter of the sink's own form is read by the written form; nothing else loads it for reading. */
@@ -39,6 +39,25 @@ async function formFor(records: readonly FramedRecord[], sink: RequestSink): Pro
   const { readRequest } = await sink.forms();
   return requestForm(readRequest);
 }
+
+/** What a record of a request sink becomes: a request, with what is said beside it. */
+const requestForm = (decode: WriteForm<RowRequestDocument>['decode']): WriteForm<RowRequestDocument> => ({
+  payload: 'request',
+  decode,
+  check({ request: { kind, request } }) {
+    // A module's promise of what it returns holds no longer than until it runs.
+    switch (kind) {
+      case 'conditional':
+        conditionalRequest(request);
+        return;
+      case 'readModifyWrite':
+        readModifyWriteRequest(request);
+        return;
+      default:
+        throw new RecordError(`request: must be conditional or readModifyWrite, got ${String(kind satisfies never)}`);
+    }
+  },
+});
 
 const UNREAD = requestForm(() => {
   throw new TypeError('the written forms are loaded for a message that holds a request');
@@ -54,10 +73,10 @@ async function settle(
   const prepared = prepareAs(form, record, sink);
   switch (prepared.kind) {
     case 'skipped':
-      sink.metrics.count('recordsSkipped');
+      sink.runtime.metrics.count('recordsSkipped');
       return undefined;
     case 'failed':
-      sink.metrics.count('requestsFailed');
+      sink.runtime.metrics.count('requestsFailed');
       return prepared.failed;
     case 'redeliver':
       again.add(new RedeliverError(prepared.reason, prepared.message));

@@ -1,5 +1,5 @@
 import { RedeliverError, toError } from '../base/errors.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Runtime } from '../base/runtime.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import type { RowResult } from '../model/row-result.ts';
 import type { RecordPlace } from '../records/identity.ts';
@@ -17,7 +17,7 @@ const MAX_OUTSTANDING_RESULTS = 1000;
 /** Results as messages of the topic: the JSON form, with attributes to find the record again. */
 export function createResultPublisher(
   topic: ResultsTopic,
-  { forms, metrics }: { readonly forms: () => Promise<WrittenForms>; readonly metrics: Metrics },
+  { forms, runtime }: { readonly forms: () => Promise<WrittenForms>; readonly runtime: Runtime },
 ): ResultPublisher {
   const outstanding = new Semaphore(MAX_OUTSTANDING_RESULTS);
   return {
@@ -41,7 +41,7 @@ export function createResultPublisher(
         } finally {
           release();
         }
-        metrics.count('resultsPublished');
+        runtime.metrics.count('resultsPublished');
       } catch (error) {
         const cause = toError(error);
         throw new RedeliverError(

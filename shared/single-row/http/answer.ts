@@ -1,6 +1,4 @@
-import type { Logger } from '../../base/logging.ts';
-import { toError } from '../../base/errors.ts';
-import type { Metrics } from '../../base/metrics.ts';
+import type { Runtime } from '../../base/runtime.ts';
 import type { ResolvedDestination } from '../../config/resolved.ts';
 import { identityOfId } from '../../model/identity.ts';
 import { familiesOfRequest, type RowRequestDocument } from '../../model/row-request.ts';
@@ -9,9 +7,17 @@ import { formatTableName, parseTableName, type TableName } from '../../model/tab
 import { CONTENT_TYPES, decodeRowRequest, encodeRowResult, formOf } from '../forms/documents.ts';
 import { RowRequestError } from '../forms/problems.ts';
 import type { ReplayProtection } from '../delivery.ts';
-import type { Outcome } from '../outcome.ts';
+import type { Answered, Outcome } from '../outcome.ts';
 import type { RowExecutor } from '../ports.ts';
-import { failureOf, type HttpFailure, invalid, unsent } from './failure.ts';
+import {
+  failureAnswer,
+  failureOf,
+  failureOfError,
+  type HttpAnswer,
+  type HttpFailure,
+  reportFailure,
+  unsent,
+} from './failure.ts';
 
 /** A row request as it came over HTTP. */
 export interface HttpRequest {
@@ -25,12 +31,6 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
 }
 
-export interface HttpAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-}
-
 /** Everything a request needs; made once per instance by the wiring. */
 export interface RowService {
   /** The pipeline's name, which is part of what a marker identifies. */
@@ -40,14 +40,11 @@ export interface RowService {
   readonly emptyBranchPolicy: 'ignore' | 'fail';
   /** Every request carries a marker, known by its correlation id. Absent: a replay is a second request. */
   readonly protection?: ReplayProtection;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly runtime: Runtime;
 }
 
 /** Largest body in bytes: what Pub/Sub would take too, so that one request works either way. */
 export const MAX_BODY_BYTES = 10_000_000;
-
-const RETRY_AFTER_SECONDS = 1;
 
 /**
  * One request to its answer: read → table → execute → result. Always resolves; whatever goes wrong is an answer that says
@@ -58,11 +55,12 @@ export async function answerHttp(request: HttpRequest, service: RowService): Pro
   try {
     ending = await resultOf(request, service);
   } catch (error) {
-    ending = caught(error);
+    ending = failureOfError(error);
   }
   const answer = 'result' in ending ? resultAnswer(ending.result, request) : failureAnswer(ending, request);
-  service.metrics.count('httpAnswers', 1, String(answer.status));
-  if (!('result' in ending)) report(ending, request, service.logger);
+  const { metrics, logger } = service.runtime;
+  metrics.count('httpAnswers', 1, String(answer.status));
+  if (!('result' in ending)) reportFailure(ending, request, logger);
   return answer;
 }
 
@@ -138,7 +136,7 @@ interface Asked {
 }
 
 const rowResult = (
-  { answer, replayed, mayBeReplayed }: Extract<Outcome, { kind: 'answered' }>,
+  { answer, replayed, mayBeReplayed }: Answered,
   { document: { request, correlationId }, table, requestId }: Asked,
 ): Result['result'] => ({
   correlationId: correlationId ?? requestId,
@@ -149,12 +147,6 @@ const rowResult = (
   ...(mayBeReplayed && { mayBeReplayed }),
 });
 
-function caught(error: unknown): HttpFailure {
-  if (error instanceof RowRequestError) return invalid(error.problems);
-  const message = `the request could not be processed: ${toError(error).message}`;
-  return { status: 500, code: 'unexpected', message, mayHaveApplied: true };
-}
-
 function resultAnswer(result: Result['result'], { accept, requestId }: HttpRequest): HttpAnswer {
   const form = formOf(accept);
   return {
@@ -163,27 +155,3 @@ function resultAnswer(result: Result['result'], { accept, requestId }: HttpReque
     body: encodeRowResult(result, form),
   };
 }
-
-/** Always JSON. */
-export function failureAnswer(failure: HttpFailure, { requestId }: Pick<HttpRequest, 'requestId'>): HttpAnswer {
-  const { status, ...error } = failure;
-  return {
-    status,
-    headers: {
-      'content-type': CONTENT_TYPES.json,
-      'x-request-id': requestId,
-      ...(status === 405 && { allow: 'POST' }),
-      ...((status === 429 || status === 503) && { 'retry-after': String(RETRY_AFTER_SECONDS) }),
-    },
-    body: Buffer.from(JSON.stringify({ error: { ...error, requestId } })),
-  };
-}
-
-/** A failure that the caller cannot fix is an error of ours; every other is transient, or the caller's business. */
-function report({ status, code, message, problems }: HttpFailure, { requestId }: HttpRequest, logger: Logger): void {
-  const severity = status === 500 || status === 502 ? 'ERROR' : 'WARNING';
-  const paths = problems?.slice(0, MAX_LOGGED).map(({ path }) => path);
-  logger.log(severity, message, { requestId, status, code, ...(paths && { problems: paths }) });
-}
-
-const MAX_LOGGED = 10;

@@ -1,9 +1,17 @@
-import type { RedeliveryReason } from '../../base/errors.ts';
-import type { RequestProblem } from '../forms/problems.ts';
+import { type RedeliveryReason, toError } from '../../base/errors.ts';
+import type { Logger } from '../../base/logging.ts';
+import { CONTENT_TYPES } from '../forms/documents.ts';
+import { type RequestProblem, RowRequestError } from '../forms/problems.ts';
 import { STATUSES } from '../../model/status.ts';
 import type { Outcome } from '../outcome.ts';
 
-/** Why a request over HTTP has no result. Pure. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Why a request over HTTP has no result. */
 export interface HttpFailure {
   readonly status: number;
   /** For programs; the message is for people. */
@@ -25,7 +33,7 @@ export const unsent = (status: number, code: string, message: string): HttpFailu
   mayHaveApplied: false,
 });
 
-export const invalid = (problems: readonly RequestProblem[]): HttpFailure => ({
+const invalid = (problems: readonly RequestProblem[]): HttpFailure => ({
   ...unsent(
     400,
     'invalid-request',
@@ -64,3 +72,40 @@ const FATAL_STATUS: Readonly<Partial<Record<RedeliveryReason, number>>> = {
   'missing-table': 502,
   'missing-family': 502,
 };
+
+/** The failure of a request that something was thrown for. */
+export function failureOfError(error: unknown): HttpFailure {
+  if (error instanceof RowRequestError) return invalid(error.problems);
+  const message = `the request could not be processed: ${toError(error).message}`;
+  return { status: 500, code: 'unexpected', message, mayHaveApplied: true };
+}
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** The answer that tells of a failure. Always JSON. */
+export function failureAnswer(failure: HttpFailure, { requestId }: { readonly requestId: string }): HttpAnswer {
+  const { status, ...error } = failure;
+  return {
+    status,
+    headers: {
+      'content-type': CONTENT_TYPES.json,
+      'x-request-id': requestId,
+      ...(status === 405 && { allow: 'POST' }),
+      ...((status === 429 || status === 503) && { 'retry-after': String(RETRY_AFTER_SECONDS) }),
+    },
+    body: Buffer.from(JSON.stringify({ error: { ...error, requestId } })),
+  };
+}
+
+const MAX_LOGGED = 10;
+
+/** What the caller cannot fix is an error of ours; the rest is a transient failure, or the caller's business. */
+export function reportFailure(
+  { status, code, message, problems }: HttpFailure,
+  { requestId }: { readonly requestId: string },
+  logger: Logger,
+): void {
+  const severity = status === 500 || status === 502 ? 'ERROR' : 'WARNING';
+  const paths = problems?.slice(0, MAX_LOGGED).map(({ path }) => path);
+  logger.log(severity, message, { requestId, status, code, ...(paths && { problems: paths }) });
+}

@@ -1,4 +1,6 @@
 import { systemClock } from '../../../shared/base/clock.ts';
+import { systemRandom } from '../../../shared/base/ids.ts';
+import { createLogger } from '../../../shared/base/logging.ts';
 import { createMetrics } from '../../../shared/base/metrics.ts';
 import { ClientPool } from '../../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../../shared/google/bigtable/row-calls.ts';
@@ -45,7 +47,10 @@ function executorLayer(address: string, requestOf: (row: number) => RowRequest):
       perDestinationMetrics: false,
       countsRecords: true,
     },
-    { send: createRowCalls(clients), clock: systemClock, metrics },
+    {
+      send: createRowCalls(clients),
+      runtime: { clock: systemClock, random: systemRandom, metrics, logger: createLogger({}) },
+    },
   );
   const { signal } = new AbortController();
   return {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createMetrics } from '../../../shared/base/metrics.ts';
 import { DeadlineError } from '../../../shared/base/errors.ts';
 import { noCell } from '../../../shared/model/filter.ts';
 import type { StatusName } from '../../../shared/model/status.ts';
@@ -7,7 +6,7 @@ import { tableName } from '../../../shared/model/table-name.ts';
 import { createRowExecutor, type ExecutorOptions } from '../../../shared/single-row/execute.ts';
 import type { ExecuteOptions } from '../../../shared/single-row/ports.ts';
 import { conditionalReply, counterReply, FakeRowCalls, failure } from '../../support/fake-row-calls.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
+import { testRuntime } from '../../support/runtime.ts';
 import { addToQ, conditional, hasQ, increment, setQ } from '../../support/row-requests.ts';
 
 const T = tableName('p', 'i', 't');
@@ -15,8 +14,8 @@ const MARKER = { family: 'm', identity: '0123456789abcdef0123456789abcdef' };
 
 function setUp(given: Partial<ExecutorOptions> = {}) {
   const service = new FakeRowCalls();
-  const clock = new ManualClock();
-  const metrics = createMetrics();
+  const runtime = testRuntime();
+  const { clock, metrics } = runtime;
   const executor = createRowExecutor(
     {
       appProfileId: 'profile',
@@ -26,7 +25,7 @@ function setUp(given: Partial<ExecutorOptions> = {}) {
       countsRecords: false,
       ...given,
     },
-    { send: service.send, clock, metrics },
+    { send: service.send, runtime },
   );
   const controller = new AbortController();
   const options: ExecuteOptions = { signal: controller.signal, wait: true };

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
-import { createMetrics } from '../../../shared/base/metrics.ts';
 import type { FailedRecord } from '../../../shared/letters/failed-record.ts';
 import type { FailurePolicy } from '../../../shared/letters/policy.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
@@ -15,7 +14,7 @@ import type { RequestSink } from '../../../shared/single-row/delivery.ts';
 import { answerMessage } from '../../../shared/single-row/request-message.ts';
 import { createResultPublisher } from '../../../shared/single-row/results.ts';
 import { conditionalReply, counterReply, FakeRowCalls, failure, type HeldCall } from '../../support/fake-row-calls.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
+import { testRuntime } from '../../support/runtime.ts';
 import { pushedMessage } from '../../support/pushed-message.ts';
 import { addToQ, conditional, hasQ, increment } from '../../support/row-requests.ts';
 
@@ -55,8 +54,8 @@ interface Options {
 
 function setUp({ handle = () => Promise.resolve(), publish, sink: given, maxInFlightRequests = 100 }: Options = {}) {
   const service = new FakeRowCalls();
-  const clock = new ManualClock();
-  const metrics = createMetrics();
+  const runtime = testRuntime();
+  const { metrics } = runtime;
   const handled: FailedRecord[] = [];
   const published: { text: string; attributes: Readonly<Record<string, string>> }[] = [];
   const policy: FailurePolicy = {
@@ -82,21 +81,20 @@ function setUp({ handle = () => Promise.resolve(), publish, sink: given, maxInFl
       },
       close: () => Promise.resolve(),
     },
-    { forms: () => Promise.resolve(forms), metrics },
+    { forms: () => Promise.resolve(forms), runtime },
   );
   const sink: RequestSink = {
     identities: { pipeline: 'counters', subscription: SUBSCRIPTION, framing: 'ndjson' },
     serializer,
     destination: { table: T },
     framing: 'ndjson',
-    executor: createRowExecutor(options, { send: service.send, clock, metrics }),
+    executor: createRowExecutor(options, { send: service.send, runtime }),
     policy,
     emptyBranchPolicy: 'ignore',
     results,
     forms: () => Promise.resolve(forms),
     perDestinationMetrics: true,
-    clock,
-    metrics,
+    runtime,
     ...given,
   };
   const controller = new AbortController();

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { STATUS_CODES, type StatusName } from '../../../shared/model/status.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
-import { verdictOf } from '../../../shared/single-row/verdict.ts';
-import { type Attempt, explain } from '../../../shared/single-row/explain.ts';
+import { type Attempt, explain, verdictOf } from '../../../shared/single-row/verdict.ts';
 
 const status = (code: StatusName, message = 'words of the service') => ({ code, message });
 

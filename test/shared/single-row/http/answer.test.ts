@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { RedeliverError } from '../../../../shared/base/errors.ts';
-import { createLogger } from '../../../../shared/base/logging.ts';
-import { createMetrics } from '../../../../shared/base/metrics.ts';
 import type { RowRequest } from '../../../../shared/model/row-request.ts';
 import { formatTableName, type TableName } from '../../../../shared/model/table-name.ts';
 import { decodeRowResult } from '../../../../shared/single-row/forms/documents.ts';
@@ -13,6 +11,7 @@ import {
 } from '../../../../shared/single-row/http/answer.ts';
 import type { ReplayProtection } from '../../../../shared/single-row/delivery.ts';
 import type { Outcome } from '../../../../shared/single-row/outcome.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 import type { ExecuteOptions } from '../../../../shared/single-row/ports.ts';
 
 interface Executed extends ExecuteOptions {
@@ -23,8 +22,8 @@ interface Executed extends ExecuteOptions {
 /** A service whose executor gives this outcome, or throws it. */
 function serving(outcome: Outcome | Error, more: Partial<RowService> = {}) {
   const executed: Executed[] = [];
-  const lines: string[] = [];
-  const metrics = createMetrics();
+  const runtime = testRuntime();
+  const { lines } = runtime;
   const service: RowService = {
     pipeline: 'rows',
     executor: {
@@ -35,8 +34,7 @@ function serving(outcome: Outcome | Error, more: Partial<RowService> = {}) {
     },
     destination: { table: { project: 'p', instance: 'i', table: 't' }, home: { project: 'p', instance: 'i' } },
     emptyBranchPolicy: 'ignore',
-    logger: createLogger({}, (line) => lines.push(line)),
-    metrics,
+    runtime,
     ...more,
   };
   const ask = async (document: unknown, request: Partial<HttpRequest> = {}) => {
