@@ -4,37 +4,40 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { DEMOS } from '../../infra/local/demo/demos.ts';
+import { type Expectation, expectedOutcome } from '../../infra/local/demo/expectation.ts';
+import { loadFlights } from '../../infra/local/demo/flights.ts';
+import { planMessages } from '../../infra/local/demo/plan.ts';
+import { conclude } from '../../infra/local/demo/report.ts';
+import { judge, type Observed } from '../../infra/local/demo/verdict.ts';
 import { resolveConfig } from '../../shared/config/resolve.ts';
 import { loadModuleSerializer } from '../../shared/mapping/module-serializer.ts';
 import { run } from '../functions/cli/fakes.ts';
 import { PUBLISH_TIME_MICROS, recordOf } from '../shared/mapping/records.ts';
 import { startSink } from '../support/sink-harness.ts';
 import { fencedBlocks } from './fenced-blocks.ts';
+import { PAGES, pageText } from './pages.ts';
 import { typeErrors, withoutTypes } from './type-check.ts';
 
 /** Every example of the pages that people read first is one that works. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const PAGES = ['README.md', 'functions/README.md', 'shared/docs/exactly-once.md'];
-
 interface Example {
   /** Page and position on it. */
   readonly name: string;
   readonly code: string;
 }
 
-async function examples(language: string): Promise<Example[]> {
-  const pages = await Promise.all(PAGES.map(async (page) => [page, await readFile(join(ROOT, page), 'utf8')] as const));
-  return pages.flatMap(([page, text]) =>
-    fencedBlocks(text, language).map((code, index) => ({ name: `${page}, ${language} ${index + 1}`, code })),
+const examples = (language: string): Example[] =>
+  PAGES.flatMap((page) =>
+    fencedBlocks(pageText(page), language).map((code, index) => ({ name: `${page}, ${language} ${index + 1}`, code })),
   );
-}
 
-const configurations = (await examples('yaml')).filter(({ code }) => code.includes('pipelines:'));
+const configurations = examples('yaml').filter(({ code }) => code.includes('pipelines:'));
 const idOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
-const modules = await examples('ts');
-const sessions = await examples('console');
-const scripts = await examples('sh');
+const modules = examples('ts').filter(({ code }) => code.includes('export default'));
+const sessions = examples('console');
+const scripts = examples('sh');
 
 test('there are configurations, a serializer and a sample record to check', () => {
   expect([configurations.length, modules.length, sessions.length]).toEqual([6, 1, 1]);
@@ -50,6 +53,43 @@ test.each(scripts)('the shell can read the commands: $name', ({ code }) => {
   const { status, stderr } = spawnSync('bash', ['-n'], { input: code, encoding: 'utf8' });
   expect(stderr).toBe('');
   expect(status).toBe(0);
+});
+
+test('every npm script that a page names is there, and so is every verb of the connector', async () => {
+  const { scripts } = JSON.parse(pageText('package.json')) as { scripts: Readonly<Record<string, string>> };
+  const text = PAGES.map(pageText).join('\n');
+  const named = Array.from(text.matchAll(/\bnpm run (?:-s |--silent )?([\w:]+)/g), ([, name = '']) => name);
+  expect(named.length).toBeGreaterThan(10);
+  expect([...new Set(named)].filter((name) => !(name in scripts))).toEqual([]);
+  const { out } = await run(['--help'], { config: '{}' });
+  const verbs = Array.from(text.matchAll(/\bconnector -- ([a-z-]+)/g), ([, verb = '']) => verb);
+  expect(verbs.length).toBeGreaterThan(5);
+  expect([...new Set(verbs)].filter((verb) => !new RegExp(`^  ${verb} `, 'm').test(out))).toEqual([]);
+});
+
+test('the counts that the README shows of the demo are those that the demo must end with', async () => {
+  const [shown = ''] = fencedBlocks(pageText('README.md'), 'text');
+  const expected = expectedOutcome(planMessages(await loadFlights(DEMOS.flights.flights.byDefault)));
+  const must = new Map(judge(expected, asItMustBe(expected)).map(({ what, mustBe }) => [what, mustBe]));
+  const lines = Array.from(shown.matchAll(/^(\S.*?) {2,}([\d,]+) +([\d,]+) {2}ok$/gm));
+  expect(lines).toHaveLength(8);
+  for (const [, what = '', got, mustBe] of lines) {
+    expect([what, got, mustBe]).toEqual([what, must.get(what)?.toLocaleString('en'), got]);
+  }
+  expect(shown).toContain(conclude([]));
+  expect(pageText('README.md')).toContain(`publishes ${expected.records.toLocaleString('en')} records of real flights`);
+});
+
+/** What a run sees in which everything is as it must be; only its table says what rows there are. */
+const asItMustBe = ({ rows }: Expectation): Observed => ({
+  ...{ messages: 0, records: 0, delivered: 0, acknowledged: 0, backlog: 0, applied: 0, skipped: 0 },
+  ...{ requests: 0, requestsForIsolation: 0, heldRowsBefore: 0, heldRowsAfter: 0, otherRedeliveries: 0, unreadable: 0 },
+  deadLetters: [],
+  redelivered: new Map(),
+  table: {
+    rowsExpected: rows.size,
+    ...{ rowsRead: rows.size, missingRows: 0, unexpectedRows: 0, cellsCompared: 0, differentCells: 0 },
+  },
 });
 
 test('the push subscriptions that are created are those of the configurations', () => {
