@@ -9,7 +9,7 @@ import { problem, type Path } from './problems.ts';
  */
 
 /** What could be read of a section: an option that has a problem is missing. */
-export type Readable<Value> = Value extends readonly unknown[]
+export type Readable<Value> = Value extends readonly unknown[] | number
   ? Value
   : Value extends object
     ? { readonly [Key in keyof Value]?: Readable<Value[Key]> }

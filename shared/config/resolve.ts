@@ -1,11 +1,12 @@
 import { ConfigError, type ConfigProblem } from '../base/errors.ts';
 import { inherit, readDefaults } from './defaults.ts';
-import { KINDS, kindOf } from './kinds.ts';
+import { KINDS } from './kinds.ts';
+import type { Kind } from './kinds/kind.ts';
 import type { ReadSchemaFile } from '../mapping/declared/resolve-format.ts';
 import { nearestName } from './nearest.ts';
 import { formatPath, problem } from './problems.ts';
 import { SECTION_RULE, isSection } from './read.ts';
-import { RESOLVED_VERSION, type ResolvedConfig, type ResolvedPipeline } from './resolved.ts';
+import { RESOLVED_VERSION, type PipelineKind, type ResolvedConfig, type ResolvedPipeline } from './resolved.ts';
 
 /** Names of pipelines: they end up in subscription names and labels. */
 export const PIPELINE_NAME = /^[a-z][a-z0-9-]{0,39}$/;
@@ -64,6 +65,9 @@ export function resolveConfig(document: unknown, source: string, readSchemaFile?
   if (problems.length > 0) throw new ConfigError(source, problems);
   return { config: { resolved: RESOLVED_VERSION, pipelines }, warnings };
 }
+
+const kindOf = (value: unknown): Kind<ResolvedPipeline> | undefined =>
+  typeof value === 'string' && Object.hasOwn(KINDS, value) ? KINDS[value as PipelineKind] : undefined;
 
 const ROOT_KEYS = ['$schema', 'defaults', 'pipelines'];
 

@@ -1,23 +1,20 @@
-import { readSection } from '../read.ts';
-import { bulkSinkSection, sharedNames } from './bulk-sink/options.ts';
-import { resolvedBulkSink } from './bulk-sink/resolved.ts';
-import { bulkSinkRules, inFlightWarnings } from './bulk-sink/rules.ts';
-import type { Kind } from './kind.ts';
-import { readMapping } from './sink/mapping.ts';
-import { brokenRules } from './sink/rules.ts';
+import { deadLetterHasItsPolicy, failureOf, failureOptions } from '../options/failure.ts';
+import { serializerOf, serializerOptions } from '../options/serializer.ts';
+import { creationHasItsDisposition, creationOf, creationOptions } from '../options/table-creation.ts';
+import { backoffsGrow, inFlightWarnings, writerOf, writerOptions } from '../options/writer.ts';
+import { sinkKind } from './sink.ts';
 
 /** Records of a subscription become row mutations, at least once. */
-export const bulkSink: Kind = {
-  section: bulkSinkSection,
-  shared: sharedNames,
-  resolve(name, value, path, readSchemaFile) {
-    const { partial, complete, problems } = readSection(bulkSinkSection, value, path);
-    const mapped = readMapping({ kind: 'bulk-sink', section: bulkSinkSection, value, path, readSchemaFile });
-    const broken = [...brokenRules(bulkSinkRules, name, partial, value, path), ...(mapped?.problems ?? [])];
-    return {
-      pipeline: complete && broken.length === 0 ? resolvedBulkSink(name, complete, mapped?.mapping) : undefined,
-      problems: [...problems, ...broken],
-      warnings: inFlightWarnings(partial, path),
-    };
-  },
-};
+export const bulkSink = sinkKind({
+  kind: 'bulk-sink',
+  options: { ...serializerOptions, ...failureOptions, ...creationOptions, ...writerOptions },
+  shared: ['failurePolicy', 'deadLetter', 'createDisposition', 'tableCreateOptions', 'writerOptions'],
+  rules: [deadLetterHasItsPolicy, creationHasItsDisposition, backoffsGrow],
+  warnings: inFlightWarnings,
+  resolve: (options, _name, mapping) => ({
+    serializer: serializerOf<'entry'>(options.serializer, mapping),
+    failure: failureOf({ ...options, policy: options.failurePolicy }),
+    ...creationOf(options),
+    writer: writerOf(options),
+  }),
+});

@@ -1,32 +1,84 @@
-import { readSection } from '../read.ts';
-import type { Kind } from './kind.ts';
-import { requestSinkSection, sharedNames } from './request-sink/options.ts';
-import { resolvedRequestSink } from './request-sink/resolved.ts';
-import { requestSinkRules } from './request-sink/rules.ts';
-import { readMapping } from './sink/mapping.ts';
-import { brokenRules } from './sink/rules.ts';
+import * as z from 'zod';
+import { qualify } from '../addresses.ts';
+import { choice, declare, optional } from '../option.ts';
+import { deadLetterHasItsPolicy, failureOf, requestFailureOptions } from '../options/failure.ts';
+import { markerFamily, pubSubName } from '../options/names.ts';
+import { requestOptions, requestOptionsOf } from '../options/requests.ts';
+import { requestSerializerOptions, serializerOf } from '../options/serializer.ts';
+import { sinkKind } from './sink.ts';
+
+const answerOptions = {
+  emptyBranchPolicy: choice(
+    'What becomes of a message whose conditional request selected a branch without mutations: nothing more, or it is not acknowledged and comes back, whatever the failurePolicy.',
+    ['ignore', 'fail'],
+    'ignore',
+  ),
+};
+
+const resultOptions = {
+  resultsTopic: optional(
+    pubSubName(
+      'Topic that the answer of every request is published to, before its message is acknowledged. Neither the topic of the pipeline nor that of its dead letters.',
+      'topics',
+    ),
+  ),
+  replayProtection: declare(
+    optional(
+      z.strictObject({
+        markerFamily: markerFamily('Family that holds the markers: it exists, holds bytes and has no GC rule.'),
+      }),
+    ),
+    'Gives every request a marker, so that a message that is delivered again changes nothing. Only where that is exact: not with append and increment, and not with a conditional that has mutations in both branches or in then.',
+    { type: 'section' },
+  ),
+};
 
 /** One conditional or read-modify-write request for each record of a subscription. */
-export const requestSink: Kind = {
-  section: requestSinkSection,
-  shared: sharedNames,
-  resolve(name, value, path, readSchemaFile) {
-    const { partial, complete, problems } = readSection(requestSinkSection, value, path);
-    const { replayProtection } = partial;
-    const mapped = readMapping({
-      kind: 'request-sink',
-      section: requestSinkSection,
-      value,
-      path,
-      readSchemaFile,
-      isReplayProtected: replayProtection !== undefined,
-      ...(replayProtection?.markerFamily !== undefined && { markerFamily: replayProtection.markerFamily }),
-    });
-    const broken = [...brokenRules(requestSinkRules, name, partial, value, path), ...(mapped?.problems ?? [])];
-    return {
-      pipeline: complete && broken.length === 0 ? resolvedRequestSink(name, complete, mapped?.mapping) : undefined,
-      problems: [...problems, ...broken],
-      warnings: [],
-    };
+export const requestSink = sinkKind({
+  kind: 'request-sink',
+  options: {
+    ...requestSerializerOptions,
+    ...requestFailureOptions,
+    ...answerOptions,
+    ...requestOptions,
+    ...resultOptions,
   },
-};
+  shared: ['failurePolicy', 'deadLetter', 'requestOptions'],
+  rules: [
+    deadLetterHasItsPolicy,
+    function resultsDoNotComeBack({ options: { resultsTopic, topic, deadLetter, project } }) {
+      if (resultsTopic === undefined) return [];
+      const results = qualify(resultsTopic, 'topics', project);
+      const isTopic = (other: string | undefined): boolean =>
+        other !== undefined && qualify(other, 'topics', project) === results;
+      const at = ['resultsTopic'];
+      if (isTopic(topic)) {
+        return [{ at, rule: 'must not be the topic of the pipeline: its results would come back', got: resultsTopic }];
+      }
+      if (!isTopic(deadLetter?.topic)) return [];
+      const rule = 'must not be the topic of dead letters: whoever reads one has no use for the other';
+      return [{ at, rule, got: resultsTopic }];
+    },
+    function replaysLookLikeEmptyBranches({ options: { emptyBranchPolicy, replayProtection } }) {
+      if (emptyBranchPolicy !== 'fail' || !replayProtection) return [];
+      const rule =
+        'must be ignore with replayProtection: a replay is answered like an empty branch, and a message that was applied would come back forever';
+      return [{ at: ['emptyBranchPolicy'], rule, got: emptyBranchPolicy }];
+    },
+  ],
+  mappingTerms: ({ replayProtection }) => ({
+    isReplayProtected: replayProtection !== undefined,
+    ...(replayProtection?.markerFamily !== undefined && { markerFamily: replayProtection.markerFamily }),
+  }),
+  resolve: ({ resultsTopic, replayProtection, ...options }, _name, mapping) => ({
+    serializer: serializerOf<'request'>(options.serializer, mapping),
+    failure: failureOf({ ...options, policy: options.failurePolicy }),
+    requestOptions: requestOptionsOf(options),
+    /** What becomes of a message whose request selected a branch without mutations. `fail`: it is not acknowledged. */
+    emptyBranchPolicy: options.emptyBranchPolicy,
+    /** `projects/p/topics/t`, or a bare id, that answers are published to. Absent: nowhere. */
+    ...(resultsTopic !== undefined && { resultsTopic: qualify(resultsTopic, 'topics', options.project) }),
+    /** Present where every request carries a marker that makes its replay harmless. */
+    ...(replayProtection && { replayProtection: { markerFamily: replayProtection.markerFamily } }),
+  }),
+});

@@ -1,31 +1,42 @@
-import { readSection } from '../read.ts';
-import type { Kind } from './kind.ts';
-import { readMapping } from './sink/mapping.ts';
-import { brokenRules } from './sink/rules.ts';
-import { sharedNames, stagedSinkSection } from './staged-sink/options.ts';
-import { resolvedStagedSink } from './staged-sink/resolved.ts';
-import { stagedSinkRules } from './staged-sink/rules.ts';
+import { deadLetterHasOneOfItsPolicies, failureOf, stagedFailureOptions } from '../options/failure.ts';
+import { requestOptions, requestOptionsOf } from '../options/requests.ts';
+import { serializerOf, serializerOptions } from '../options/serializer.ts';
+import {
+  checkpointOptions,
+  commitOf,
+  commitOptions,
+  firestoreOptions,
+  identityOptions,
+  markerOf,
+  stagingRules,
+} from '../options/staging.ts';
+import { sinkKind } from './sink.ts';
 
 /** Records of a subscription become row mutations, each exactly once. */
-export const stagedSink: Kind = {
-  section: stagedSinkSection,
-  shared: sharedNames,
-  resolve(name, value, path, readSchemaFile) {
-    const { partial, complete, problems } = readSection(stagedSinkSection, value, path);
-    const { markerFamily } = partial;
-    const mapped = readMapping({
-      kind: 'staged-sink',
-      section: stagedSinkSection,
-      value,
-      path,
-      readSchemaFile,
-      ...(markerFamily !== undefined && { markerFamily }),
-    });
-    const broken = [...brokenRules(stagedSinkRules, name, partial, value, path), ...(mapped?.problems ?? [])];
-    return {
-      pipeline: complete && broken.length === 0 ? resolvedStagedSink(name, complete, mapped?.mapping) : undefined,
-      problems: [...problems, ...broken],
-      warnings: [],
-    };
+export const stagedSink = sinkKind({
+  kind: 'staged-sink',
+  options: {
+    ...serializerOptions,
+    ...stagedFailureOptions,
+    ...identityOptions,
+    ...firestoreOptions,
+    ...checkpointOptions,
+    ...commitOptions,
+    ...requestOptions,
   },
-};
+  shared: ['firestoreDatabase', 'requestOptions', 'failurePolicy', 'deadLetter'],
+  rules: [deadLetterHasOneOfItsPolicies, ...stagingRules],
+  mappingTerms: ({ markerFamily }) => ({ ...(markerFamily !== undefined && { markerFamily }) }),
+  resolve: (options, name, mapping) => ({
+    serializer: serializerOf<'entry'>(options.serializer, mapping),
+    /** Of a record that cannot be read, serialized or wrapped in an envelope. */
+    failure: failureOf({ ...options, policy: options.failurePolicy }),
+    /** Of an envelope that Bigtable refuses, or that is too old to be applied safely. */
+    onRejected: failureOf({ ...options, policy: options.onRejected }),
+    marker: markerOf(options),
+    /** Attribute that identifies a message; absent: Pub/Sub's message id does. */
+    ...(options.idAttribute !== undefined && { idAttribute: options.idAttribute }),
+    commit: commitOf(name, options),
+    requestOptions: requestOptionsOf(options),
+  }),
+});

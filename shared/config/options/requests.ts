@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import { count, declare, duration, flag } from '../option.ts';
+import { declare, flag, type Output } from '../option.ts';
+import { count, duration, type InMillis, inMillis } from '../quantity.ts';
 
 /** How requests on single rows are sent: one attempt each, its whole time bounded. */
 
-export const requestSection = z.strictObject({
+const requestSection = z.strictObject({
   requestTimeout: duration(
     'Deadline of the one attempt of a request, waiting for a client included; never beyond the deadline of the invocation. Whether a request without an answer by then was applied is unknown.',
     { default: '20s', min: '1ms' },
@@ -31,3 +32,9 @@ export const requestOptions = {
     type: 'section',
   }),
 };
+
+type RequestOptions = Output<typeof requestOptions>;
+export type ResolvedRequestOptions = InMillis<z.output<typeof requestSection>>;
+
+export const requestOptionsOf = ({ requestOptions: options }: RequestOptions): ResolvedRequestOptions =>
+  inMillis(requestSection.shape, options);

@@ -1,8 +1,12 @@
 import * as z from 'zod';
-import { declare, notBlank, optional, ruled, text } from '../option.ts';
-import type { JsonValue } from '../resolved.ts';
+import type { ResolvedMapping } from '../../mapping/declared/resolved.ts';
+import { declare, notBlank, optional, type Output, ruled, text } from '../option.ts';
+import type { Rule } from '../rules.ts';
 
-/** How a record becomes a row entry: by a serializer, or by a mapping, which `config/mapping` declares and checks. */
+/** What a record becomes: by a serializer, or by a mapping, which `shared/mapping/declared` declares and checks. */
+
+/** Any value that JSON can hold. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 const moduleSection = z.strictObject({
   module: text(
@@ -51,6 +55,37 @@ export const requestSerializerOptions = {
   mapping: mappingOption(
     'How a record becomes a request, declared without code: its format, row key, columns or branches, and write mode.',
   ),
+};
+
+/** Of any sink, whichever form its records may have. */
+export interface SerializerOptions extends Output<Pick<typeof serializerOptions, 'mapping'>> {
+  readonly serializer?: 'entry' | 'request' | z.output<typeof moduleSection> | undefined;
+}
+
+/** `Form` names what a record is already where nothing has to be made of it. */
+export type ResolvedSerializer<Form extends 'entry' | 'request' = 'entry'> =
+  | { readonly kind: Form }
+  /** `module` is a path relative to the directory of the configuration. */
+  | { readonly kind: 'module'; readonly module: string; readonly options?: JsonValue }
+  /** Declared in the configuration: no code. */
+  | { readonly kind: 'mapping'; readonly mapping: ResolvedMapping };
+
+export function serializerOf<Form extends 'entry' | 'request'>(
+  serializer: Form | z.output<typeof moduleSection> | undefined,
+  mapping: ResolvedMapping | undefined,
+): ResolvedSerializer<Form> {
+  if (mapping) return { kind: 'mapping', mapping };
+  if (!serializer) throw new TypeError('the rules let a pipeline pass that has neither serializer nor mapping');
+  if (typeof serializer === 'string') return { kind: serializer };
+  const { module, options } = serializer;
+  return { kind: 'module', module, ...(options !== undefined && { options }) };
+}
+
+export const hasOneWayToSerialize: Rule<SerializerOptions> = ({ isSet }) => {
+  if (isSet('serializer') !== isSet('mapping')) return [];
+  return isSet('mapping')
+    ? [{ at: ['serializer'], rule: 'must not be set beside mapping: one of them says what a record becomes' }]
+    : [{ at: ['serializer'], rule: 'is required unless there is a mapping' }];
 };
 
 function isJson(value: unknown): value is JsonValue {

@@ -1,6 +1,10 @@
-import { choice, count, duration, notBlank, optional, requiredDuration, size, text, withDefault } from '../option.ts';
-import { markerFamily } from './marker.ts';
-import { attributeName, pubSubName } from './shared.ts';
+import { projectOf, qualify } from '../addresses.ts';
+import { choice, notBlank, optional, type Output, text, withDefault } from '../option.ts';
+import { count, duration, type InMillis, inMillis, requiredDuration, size } from '../quantity.ts';
+import type { Rule } from '../rules.ts';
+import type { CommonOptions } from './common.ts';
+import { type InputOptions, MAX_RESOURCE_ID, subscriptionId } from './input.ts';
+import { attributeName, markerFamily, pubSubName } from './names.ts';
 
 /** How a write is owned: by what it is told apart, where its marker is kept, and when it is made. */
 
@@ -34,8 +38,8 @@ export const firestoreOptions = {
   ),
 };
 
-/** Of commit on-checkpoint alone. */
-export const stagingOptions = {
+/** When checkpoints are made, and how much may wait for one. Of commit on-checkpoint alone. */
+export const checkpointOptions = {
   checkpointInterval: duration(
     'Time between checkpoints. A row is visible at most about this long after its record was staged. Not with commit on-receipt.',
     { default: '10s', min: '1s' },
@@ -48,6 +52,10 @@ export const stagingOptions = {
     'Size of the requests staged or being committed, and 256 B for each, at which further records are turned away. Not with commit on-receipt.',
     { default: '64MiB', min: 1 },
   ),
+};
+
+/** Where its work is handed on. */
+export const commitOptions = {
   commitTopic: optional(
     pubSubName(
       'Internal topic on which work is handed to commitStaged; without it the topic id, a hyphen, the name of the pipeline and "-commit". Nobody else publishes to it. Not with commit on-receipt.',
@@ -61,3 +69,95 @@ export const stagingOptions = {
     ),
   ),
 };
+
+/** Options that mean nothing where nothing is staged. */
+const stagingNames = Object.keys({
+  ...checkpointOptions,
+  ...commitOptions,
+  ...firestoreOptions,
+}) as readonly (keyof (typeof checkpointOptions & typeof commitOptions & typeof firestoreOptions))[];
+
+type StagingOptions = Output<
+  typeof identityOptions & typeof firestoreOptions & typeof checkpointOptions & typeof commitOptions
+> &
+  Pick<CommonOptions, 'project'> &
+  Pick<InputOptions, 'topic' | 'ordering'>;
+
+export interface ResolvedMarker {
+  readonly family: string;
+  /** Age up to which an envelope may be applied; garbage collection may take older markers. Absent: markers stay forever. */
+  readonly horizonMillis?: number;
+}
+
+export const markerOf = ({ markerFamily: family, markerHorizon }: StagingOptions): ResolvedMarker => ({
+  family,
+  ...(markerHorizon !== undefined && { horizonMillis: markerHorizon }),
+});
+
+/** When an envelope is written: by the invocation that receives it, or once a checkpoint owns it. */
+export type ResolvedCommit = { readonly when: 'on-receipt' } | ({ readonly when: 'on-checkpoint' } & ResolvedStaging);
+
+export interface ResolvedStaging extends InMillis<Output<typeof checkpointOptions>> {
+  /** `projects/p/topics/t`; the bare topic id where no project is configured. */
+  readonly commitTopic: string;
+  /** `projects/p/subscriptions/s`; the bare subscription id where no project is configured. */
+  readonly commitSubscription: string;
+  readonly firestore: ResolvedFirestore;
+}
+
+export interface ResolvedFirestore {
+  /** Absent: the project that the function runs in. */
+  readonly project?: string;
+  readonly database: string;
+}
+
+export function commitOf(name: string, options: StagingOptions): ResolvedCommit {
+  if (options.commit === 'on-receipt') return { when: 'on-receipt' };
+  const { project, topic } = options;
+  const home = project ?? projectOf(topic);
+  const id = commitId(name, topic);
+  return {
+    when: 'on-checkpoint',
+    ...inMillis(checkpointOptions, options),
+    commitTopic: qualify(options.commitTopic ?? id, 'topics', home),
+    commitSubscription: qualify(options.commitSubscription ?? id, 'subscriptions', home),
+    firestore: { ...(project !== undefined && { project }), database: options.firestoreDatabase },
+  };
+}
+
+/** The topic of work, and its subscription, of a pipeline that names none. */
+const commitId = (name: string, topic: string): string => `${subscriptionId(name, topic)}-commit`;
+
+interface LettersOfStaging {
+  readonly deadLetter?: { readonly topic: string } | undefined;
+}
+
+export const stagingRules: readonly Rule<StagingOptions & LettersOfStaging>[] = [
+  function onReceiptStagesNothing({ options, isSet }) {
+    if (options.commit !== 'on-receipt') return [];
+    const rule = 'does not apply to the commit on-receipt, which stages nothing';
+    return stagingNames.filter(isSet).map((name) => ({ at: [name], rule }));
+  },
+  function checkpointsKeepNoOrder({ options: { commit, ordering } }) {
+    if (commit !== 'on-checkpoint' || ordering !== 'row') return [];
+    const rule =
+      'must be "none" with the commit on-checkpoint: what is staged is written in parallel, in no order of messages. The commit on-receipt keeps it';
+    return [{ at: ['ordering'], rule, got: ordering }];
+  },
+  function workIsAlone({ options: { commit, commitTopic, topic, deadLetter, project } }) {
+    if (commit !== 'on-checkpoint' || commitTopic === undefined) return [];
+    const work = qualify(commitTopic, 'topics', project);
+    const others = [topic, deadLetter?.topic].filter((other) => other !== undefined);
+    if (!others.some((other) => qualify(other, 'topics', project) === work)) return [];
+    const rule = 'must be a topic of its own: neither that of the pipeline nor that of dead letters';
+    return [{ at: ['commitTopic'], rule, got: commitTopic }];
+  },
+  function defaultCommitNamesAreShortEnough({ name, options: { commit, topic }, isSet }) {
+    if (commit !== 'on-checkpoint' || topic === undefined) return [];
+    if (commitId(name, topic).length <= MAX_RESOURCE_ID) return [];
+    const rule = `is required because the default, topic id, pipeline name and "-commit", is longer than ${MAX_RESOURCE_ID} characters`;
+    return (['commitTopic', 'commitSubscription'] as const)
+      .filter((option) => !isSet(option))
+      .map((option) => ({ at: [option], rule }));
+  },
+];

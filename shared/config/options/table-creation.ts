@@ -1,11 +1,13 @@
 import * as z from 'zod';
-import { choice, declare, optional, requiredDuration, ruled } from '../option.ts';
+import { choice, declare, optional, type Output, ruled } from '../option.ts';
+import { type Millis, requiredDuration } from '../quantity.ts';
+import type { Rule } from '../rules.ts';
 
 /** What a sink may create: tables that are missing, and families that a table lacks. */
 
 /** A rule as it is written, its durations in milliseconds. */
-export type WrittenGcRule =
-  { maxVersions: number } | { maxAge: number } | { union: WrittenGcRule[] } | { intersection: WrittenGcRule[] };
+type WrittenGcRule =
+  { maxVersions: number } | { maxAge: Millis } | { union: WrittenGcRule[] } | { intersection: WrittenGcRule[] };
 
 const FAMILY_NAME = /^[-_.a-zA-Z0-9]{1,64}$/;
 const MAX_INT32 = 2 ** 31 - 1;
@@ -81,4 +83,59 @@ export const creationOptions = {
     'What is created. Needed by the createDisposition create-if-needed and refused beside create-never.',
     { type: 'section' },
   ),
+};
+
+type CreationOptions = Output<typeof creationOptions>;
+
+/** The families that every table of the pipeline must have. What else a table has is left alone. */
+export interface ResolvedTableCreateOptions {
+  /** By name; at least one. */
+  readonly families: Readonly<Record<string, ResolvedFamily>>;
+}
+
+export interface ResolvedFamily {
+  readonly type: FamilyType;
+  /** Absent: nothing is collected. */
+  readonly gcRule?: ResolvedGcRule;
+}
+
+/** `raw` holds bytes; the others aggregate int64 inputs. */
+export type FamilyType = z.output<typeof familySection>['type'];
+
+export type ResolvedGcRule =
+  | { readonly kind: 'max-versions'; readonly maxVersions: number }
+  | { readonly kind: 'max-age'; readonly maxAgeMillis: number }
+  | { readonly kind: 'union' | 'intersection'; readonly rules: readonly ResolvedGcRule[] };
+
+/** Absent where createDisposition is create-never. */
+export function creationOf({ tableCreateOptions: created }: CreationOptions): {
+  readonly tableCreateOptions?: ResolvedTableCreateOptions;
+} {
+  if (!created) return {};
+  const families = Object.entries(created.families).map(
+    ([name, { type, gcRule: rule }]) => [name, { type, ...(rule && { gcRule: gcRuleOf(rule) }) }] as const,
+  );
+  return { tableCreateOptions: { families: Object.fromEntries(families) } };
+}
+
+function gcRuleOf(rule: WrittenGcRule): ResolvedGcRule {
+  if ('maxVersions' in rule) return { kind: 'max-versions', maxVersions: rule.maxVersions };
+  if ('maxAge' in rule) return { kind: 'max-age', maxAgeMillis: rule.maxAge };
+  return 'union' in rule
+    ? { kind: 'union', rules: rule.union.map(gcRuleOf) }
+    : { kind: 'intersection', rules: rule.intersection.map(gcRuleOf) };
+}
+
+export const creationHasItsDisposition: Rule<CreationOptions> = ({ options: { createDisposition }, isSet }) => {
+  const isWanted = createDisposition === 'create-if-needed';
+  if (createDisposition === undefined || isWanted === isSet('tableCreateOptions')) return [];
+  return isWanted
+    ? [{ at: ['tableCreateOptions'], rule: 'is required by the createDisposition create-if-needed' }]
+    : [
+        {
+          at: ['createDisposition'],
+          rule: 'must be "create-if-needed" where tableCreateOptions is set',
+          got: createDisposition,
+        },
+      ];
 };

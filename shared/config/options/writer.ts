@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { count, declare, duration, flag, size } from '../option.ts';
+import { declare, flag, type Output } from '../option.ts';
+import { formatPath, type Path } from '../problems.ts';
+import { count, duration, type InMillis, inMillis, size } from '../quantity.ts';
+import type { Readable } from '../read.ts';
+import type { Rule } from '../rules.ts';
+import { formatDuration } from '../units.ts';
 
 /**
  * How rows are batched and sent. Ceilings of one batch lie one below the budget of the official clients (20,000 entries
@@ -7,9 +12,9 @@ import { count, declare, duration, flag, size } from '../option.ts';
  */
 
 /** Above these the instance's memory, not the option, is what bounds the sink: that works, and is worth a warning. */
-export const IN_FLIGHT_WARNINGS = { maxInFlightEntries: 20_000, maxInFlightBytes: 104_857_600 } as const;
+const IN_FLIGHT_WARNINGS = { maxInFlightEntries: 20_000, maxInFlightBytes: 104_857_600 } as const;
 
-export const writerSection = z.strictObject({
+const writerSection = z.strictObject({
   batchElementCountThreshold: count('Entries that send a batch. A batch never holds more than 100,000 mutations.', {
     default: 500,
     min: 1,
@@ -90,3 +95,27 @@ export const writerOptions = {
     type: 'section',
   }),
 };
+
+export type WriterOptions = Output<typeof writerOptions>;
+export type ResolvedWriterOptions = InMillis<z.output<typeof writerSection>>;
+
+export const writerOf = ({ writerOptions: options }: WriterOptions): ResolvedWriterOptions =>
+  inMillis(writerSection.shape, options);
+
+export const backoffsGrow: Rule<WriterOptions> = ({ options: { writerOptions: writer } }) =>
+  (['retry', 'recovery'] as const).flatMap((name) => {
+    const [initial, max] = [writer?.[`${name}InitialBackoff`], writer?.[`${name}MaxBackoff`]];
+    if (initial === undefined || max === undefined || initial <= max) return [];
+    const rule = `must be at least ${name}InitialBackoff (${formatDuration(initial)})`;
+    return [{ at: ['writerOptions', `${name}MaxBackoff`], rule, got: formatDuration(max) }];
+  });
+
+/** What works, and is perhaps not bounded as meant. */
+export function inFlightWarnings({ writerOptions: writer }: Readable<WriterOptions>, path: Path): string[] {
+  return Object.entries(IN_FLIGHT_WARNINGS).flatMap(([key, limit]) => {
+    const value = writer?.[key as keyof typeof IN_FLIGHT_WARNINGS];
+    if (value === undefined || value <= limit) return [];
+    const where = formatPath([...path, 'writerOptions', key]);
+    return `${where}: ${value} is above ${limit}, what official clients keep in flight; the memory of the instance, not this option, may be what bounds the sink`;
+  });
+}

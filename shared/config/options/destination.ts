@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { declare, optional, type Output, ruled } from '../option.ts';
+import { isSection } from '../read.ts';
+import type { Rule } from '../rules.ts';
+import type { CommonOptions } from './common.ts';
+import { attributeName, tablePart } from './names.ts';
+import type { SerializerOptions } from './serializer.ts';
+
+/** Where the rows of a sink go. */
+
+const tableSection = z.strictObject({
+  project: tablePart('Project of the table.'),
+  instance: tablePart('Instance of the table.'),
+  table: tablePart('Id of the table.'),
+});
+
+export const destinationOptions = {
+  table: declare(
+    optional(
+      z.union(
+        [tablePart('Id of the table.'), tableSection],
+        ruled('must be a table id or a section with project, instance and table'),
+      ),
+    ),
+    'Table that rows go to: its id, which needs project and instance, or its whole address. A record may name another one by destinationAttribute or a module serializer.',
+    { type: 'text or section', bounds: 'a table id or {project, instance, table}' },
+  ),
+  destinationAttribute: optional(
+    attributeName(
+      'Message attribute that names the table of each record, as project.instance.table or as a bare table id. A message without it goes to table, and without that it comes back until it is changed; it is never dropped.',
+    ),
+  ),
+};
+
+export type DestinationOptions = Output<typeof destinationOptions> & Pick<CommonOptions, 'project' | 'instance'>;
+
+/**
+ * Where rows go. A record's table is what the serializer says, else what its attribute says, else `table`.
+ * A bare table id belongs to `home`.
+ */
+export interface ResolvedDestination {
+  readonly table?: { readonly project: string; readonly instance: string; readonly table: string };
+  readonly home?: { readonly project: string; readonly instance: string };
+  /** Name of the message attribute that holds `project.instance.table` or a bare table id. */
+  readonly attribute?: string;
+}
+
+export function destinationOf(options: DestinationOptions): ResolvedDestination {
+  const { project, instance, table, destinationAttribute } = options;
+  const home = project !== undefined && instance !== undefined ? { project, instance } : undefined;
+  const whole = typeof table === 'string' ? home && { ...home, table } : table;
+  return {
+    ...(whole && { table: whole }),
+    ...(home && { home }),
+    ...(destinationAttribute !== undefined && { attribute: destinationAttribute }),
+  };
+}
+
+export const destinationRules: readonly Rule<DestinationOptions & SerializerOptions>[] = [
+  function hasPlaceToWriteTo({ options: { serializer, mapping }, isSet }) {
+    if (isSet('table') || isSet('destinationAttribute')) return [];
+    const mayName = isSet('mapping') ? isSection(mapping) && mapping.destination !== undefined : serializer !== 'entry';
+    if (mayName) return [];
+    return [
+      {
+        at: ['table'],
+        rule: 'is required unless destinationAttribute, mapping.destination or a module serializer names it',
+      },
+    ];
+  },
+  function bareTableHasHome({ options: { table }, isSet }) {
+    if (typeof table !== 'string') return [];
+    const missing = (['project', 'instance'] as const).filter((part) => !isSet(part));
+    return missing.map((part) => ({ at: [part], rule: 'is required because table is a bare table id' }));
+  },
+];
