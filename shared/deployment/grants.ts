@@ -18,54 +18,54 @@ export type GrantTarget =
 
 /** What is true of some pipelines and not of others. */
 export interface Condition {
-  /** The option that makes it true, as it is written: `commit: on-receipt`. */
-  readonly option: string;
+  /** On a page, after a role: ``with `commit: on-receipt` ``. */
+  readonly words: string;
   readonly holds: (pipeline: ResolvedPipeline) => boolean;
 }
 
 /** Records wait in Firestore for a checkpoint. */
 export const onCheckpoint: Condition = {
-  option: 'commit: on-checkpoint',
+  words: 'with `commit: on-checkpoint`',
   holds: (pipeline) => pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint',
 };
 
 const onReceipt: Condition = {
-  option: 'commit: on-receipt',
+  words: 'with `commit: on-receipt`',
   holds: (pipeline) => pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-receipt',
 };
 
 const replayProtection: Condition = {
-  option: 'replayProtection',
+  words: 'with `replayProtection`',
   holds: (pipeline) => pipeline.kind === 'request-sink' && pipeline.replayProtection !== undefined,
 };
 
 const noReplayProtection: Condition = {
-  option: 'no replayProtection',
+  words: 'without `replayProtection`',
   holds: (pipeline) => !replayProtection.holds(pipeline),
 };
 
 const publishesResults: Condition = {
-  option: 'resultsTopic',
+  words: 'with `resultsTopic`',
   holds: (pipeline) => pipeline.kind === 'request-sink' && pipeline.resultsTopic !== undefined,
 };
 
 const createsTables: Condition = {
-  option: 'createDisposition: create-if-needed',
+  words: 'with `createDisposition: create-if-needed`',
   holds: (pipeline) => pipeline.kind === 'bulk-sink' && pipeline.tableCreateOptions !== undefined,
 };
 
 const failsToLetters: Condition = {
-  option: 'failurePolicy: dead-letter',
+  words: 'with `failurePolicy: dead-letter`',
   holds: ({ failure }) => failure.policy === 'dead-letter',
 };
 
 const rejectsToLetters: Condition = {
-  option: 'onRejected: dead-letter',
+  words: 'with `onRejected: dead-letter`',
   holds: (pipeline) => pipeline.kind === 'staged-sink' && pipeline.onRejected.policy === 'dead-letter',
 };
 
 const receivesAndRejectsToLetters: Condition = {
-  option: 'commit: on-receipt and onRejected: dead-letter',
+  words: 'with `commit: on-receipt` and `onRejected: dead-letter`',
   holds: (pipeline) => onReceipt.holds(pipeline) && rejectsToLetters.holds(pipeline),
 };
 

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { entryPoints } from '../../shared/deployment/entry-points.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const pages = [
+  'README.md',
+  'functions/README.md',
+  ...readdirSync(resolve(root, 'shared/docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `shared/docs/${name}`),
+];
+
+/** Every command of the pages that begins so, on one line, with its flags. */
+const commands = (start: string): { readonly page: string; readonly flags: Readonly<Record<string, string>> }[] =>
+  pages.flatMap((page) =>
+    readFileSync(resolve(root, page), 'utf8')
+      .replaceAll('\\\n', ' ')
+      .split('\n')
+      .filter((line) => line.trim().startsWith(start))
+      .map((line) => ({
+        page,
+        flags: Object.fromEntries(
+          [...line.matchAll(/--([\w-]+) ('[^']*'|(?!--)\S+)/g)].map(([, flag = '', value = '']) => [flag, value]),
+        ),
+      })),
+  );
+
+describe('a command of the pages that deploys a function', () => {
+  const deploying = commands('gcloud run deploy');
+  test('is there for every entry point', () => {
+    expect(new Set(deploying.map(({ flags }) => flags.function))).toEqual(new Set(entryPoints.map(({ name }) => name)));
+  });
+
+  test.each(deploying)('$page: that of $flags.function has the figures of its entry point', ({ flags }) => {
+    const { size, serves } = entryPoints.find(({ name }) => name === flags.function)!;
+    expect(flags).toMatchObject({
+      concurrency: String(size.concurrency),
+      cpu: String(size.cpu),
+      memory: size.memory,
+      timeout: String(size.timeoutSeconds),
+    });
+    expect(flags['max-instances']).toBe(size.maxInstances?.toString());
+    expect(flags['set-env-vars'] ?? '').toMatch(serves === 'one-pipeline' ? /^CONNECTOR_PIPELINE=/ : /^$/);
+  });
+});
+
+test('a command of the pages that schedules a function has the interval and deadline of its entry point', () => {
+  const trigger = entryPoints.map((one) => one.trigger).find(({ kind }) => kind === 'schedule');
+  if (trigger?.kind !== 'schedule') throw new Error('an entry point is scheduled');
+  const scheduling = commands('gcloud scheduler jobs create http').map(({ flags }) => flags);
+  expect(scheduling).not.toEqual([]);
+  for (const flags of scheduling) {
+    expect(flags).toMatchObject({
+      schedule: `'${trigger.cron}'`,
+      'attempt-deadline': `${trigger.attemptDeadlineSeconds}s`,
+    });
+  }
+});
