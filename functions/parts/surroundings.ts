@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../shared/base/clock.ts';
 import { type Random, systemRandom } from '../../shared/base/ids.ts';
 import { type LineSink, stdoutLines } from '../../shared/base/logging.ts';
-import type { Signals } from '../../shared/base/shutdown.ts';
+import type { ProcessSignals } from '../../shared/base/shutdown.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,7 +12,7 @@ export interface Surroundings {
   /** Where log lines go. */
   readonly writeLine: LineSink;
   /** Where SIGTERM comes from, and what to end once the instance has drained. */
-  readonly signals: Signals;
+  readonly signals: ProcessSignals;
 }
 
 /** The process itself. */

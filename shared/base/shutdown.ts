@@ -23,10 +23,10 @@ export interface DrainOptions {
   readonly onIdle: () => Promise<void>;
 }
 
-/** What of the process a drain needs; the process itself in production. */
-export type Signals = Pick<EventEmitter, 'on' | 'removeListener'> & { exit(code: number): void };
+/** Where SIGTERM comes from, and what to end then: what of the process a drain needs; the process itself in production. */
+export type ProcessSignals = Pick<EventEmitter, 'on' | 'removeListener'> & { exit(code: number): void };
 
-export function installDrain(signals: Signals, { clock, limitMillis, onDrain, onIdle }: DrainOptions): Drain {
+export function installDrain(signals: ProcessSignals, { clock, limitMillis, onDrain, onIdle }: DrainOptions): Drain {
   let inFlight = 0;
   let isDraining = false;
   let isEnding = false;

@@ -1,6 +1,23 @@
-import type { ChangedCell, RowAnswer } from './row-answer.ts';
 import type { RowRequest } from './row-request.ts';
 import type { TableName } from './table-name.ts';
+
+/** What the service answers to a row request, in the connector's own words. Holds row data: nothing prints it. */
+export type RowAnswer =
+  | { readonly kind: 'conditional'; readonly predicateMatched: boolean }
+  | {
+      readonly kind: 'readModifyWrite';
+      /** Only those that the request changed, in the service's order: family, qualifier, newest first. */
+      readonly cells: readonly ChangedCell[];
+    };
+
+/** A cell as the request left it. */
+export interface ChangedCell {
+  readonly family: string;
+  readonly qualifier: Buffer;
+  readonly timestampMicros: bigint;
+  readonly value: Buffer;
+  readonly labels: readonly string[];
+}
 
 /** What became of an answered row request, for whoever asked. Holds row data: no log line has it. */
 export interface RowResult {

@@ -3,7 +3,7 @@ import { DeadlineError, RecordError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import { guarded } from '../markers/guarded-request.ts';
-import type { RowAnswer } from '../model/row-answer.ts';
+import type { RowAnswer } from '../model/row-result.ts';
 import type { RowReply } from '../model/row-call.ts';
 import type { RowRequest } from '../model/row-request.ts';
 import type { Status } from '../model/status.ts';

@@ -1,6 +1,6 @@
 import { abortReason } from '../base/clock.ts';
 import type { RecordError, RedeliveryReason } from '../base/errors.ts';
-import type { RowAnswer } from '../model/row-answer.ts';
+import type { RowAnswer } from '../model/row-result.ts';
 import type { RowRequest } from '../model/row-request.ts';
 import type { Status } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';

@@ -1,7 +1,7 @@
 import { toWireMutation } from '../mapping/rows/entry-wire.ts';
 import { encodeWith } from '../mapping/rows/wire-writer.ts';
 import type { ReadModifyWriteRule } from '../model/conditional.ts';
-import type { ChangedCell, RowAnswer } from '../model/row-answer.ts';
+import type { ChangedCell, RowAnswer } from '../model/row-result.ts';
 import type { RowCall } from '../model/row-call.ts';
 import type { RowRequest } from '../model/row-request.ts';
 import { type TableName, tablePath } from '../model/table-name.ts';
