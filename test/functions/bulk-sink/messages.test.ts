@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PUBLISH_TIME, PUBLISH_TIME_MICROS, pushBody } from '../support/push-body.ts';
-import { type SinkHarness, startSink } from '../support/sink-harness.ts';
-import { entryBytes, entryLine, goodEntry, setCell } from '../support/test-entry.ts';
+import { PUBLISH_TIME, PUBLISH_TIME_MICROS, pushBody } from '../../support/push-body.ts';
+import { type SinkHarness, startSink } from '../../support/sink-harness.ts';
+import { entryBytes, entryLine, goodEntry, setCell } from '../../support/test-entry.ts';
 
 const LINES = { module: new URL('fixtures/lines.ts', import.meta.url).pathname };
 

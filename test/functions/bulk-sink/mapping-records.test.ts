@@ -1,9 +1,9 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { describe, expect, test } from 'vitest';
-import { startMappedSink } from '../support/mapped-sink.ts';
-import { PUBLISH_TIME_MICROS } from '../support/push-body.ts';
-import type { SinkHarness } from '../support/sink-harness.ts';
-import { shownInt64, storedRows } from '../support/stored-rows.ts';
+import { startMappedSink } from '../../support/mapped-sink.ts';
+import { PUBLISH_TIME_MICROS } from '../../support/push-body.ts';
+import type { SinkHarness } from '../../support/sink-harness.ts';
+import { shownInt64, storedRows } from '../../support/stored-rows.ts';
 
 /** What arrives at a sink with a mapping: formats, routes, skips, and what is wrong with a record. */
 

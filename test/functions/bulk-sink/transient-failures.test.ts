@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { StatusName } from '../../shared/model/status.ts';
-import { type SinkHarness, startSink } from '../support/sink-harness.ts';
-import { entryLine, goodEntry } from '../support/test-entry.ts';
+import type { StatusName } from '../../../shared/model/status.ts';
+import { type SinkHarness, startSink } from '../../support/sink-harness.ts';
+import { entryLine, goodEntry } from '../../support/test-entry.ts';
 
 const THREE_LINES = ['a', 'b', 'c'].map((key) => entryLine(key, 'v')).join('\n');
 

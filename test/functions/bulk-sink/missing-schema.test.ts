@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ensureTables } from '../../infra/local/cloud/table-resources.ts';
-import { tableName } from '../../shared/model/table-name.ts';
-import { type SinkHarness, startSink } from '../support/sink-harness.ts';
-import { badLine, entryLine, goodEntry } from '../support/test-entry.ts';
+import { ensureTables } from '../../../infra/local/cloud/table-resources.ts';
+import { tableName } from '../../../shared/model/table-name.ts';
+import { type SinkHarness, startSink } from '../../support/sink-harness.ts';
+import { badLine, entryLine, goodEntry } from '../../support/test-entry.ts';
 
 const keys = async (sink: SinkHarness): Promise<string[]> => (await sink.rows()).map(({ key }) => key);
 

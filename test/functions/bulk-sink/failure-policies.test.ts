@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { ensureTables } from '../../infra/local/cloud/table-resources.ts';
-import { unary } from '../../infra/local/cloud/unary.ts';
-import { tableName } from '../../shared/model/table-name.ts';
-import { DEAD_LETTER_TOPIC } from '../support/dead-letters.ts';
-import { type SinkHarness, startSink, TABLE } from '../support/sink-harness.ts';
-import { badEntry, badLine, entryBytes, entryLine, goodEntry, setCell } from '../support/test-entry.ts';
+import { ensureTables } from '../../../infra/local/cloud/table-resources.ts';
+import { unary } from '../../../infra/local/cloud/unary.ts';
+import { tableName } from '../../../shared/model/table-name.ts';
+import { DEAD_LETTER_TOPIC } from '../../support/dead-letters.ts';
+import { type SinkHarness, startSink, TABLE } from '../../support/sink-harness.ts';
+import { badEntry, badLine, entryBytes, entryLine, goodEntry, setCell } from '../../support/test-entry.ts';
 
 const T = tableName('p', 'i', 't');
 

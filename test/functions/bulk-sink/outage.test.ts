@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
-import { ensureTables } from '../../infra/local/cloud/table-resources.ts';
-import { tableName } from '../../shared/model/table-name.ts';
-import { connect, readRows } from '../support/bigtable-raw-client.ts';
-import { startSink, TABLE } from '../support/sink-harness.ts';
-import { SteppedClock } from '../support/stepped-clock.ts';
-import { entryLine, goodEntry } from '../support/test-entry.ts';
+import { startBigtableServer } from '../../../infra/local/servers/bigtable/server.ts';
+import { ensureTables } from '../../../infra/local/cloud/table-resources.ts';
+import { tableName } from '../../../shared/model/table-name.ts';
+import { connect, readRows } from '../../support/bigtable-raw-client.ts';
+import { startSink, TABLE } from '../../support/sink-harness.ts';
+import { SteppedClock } from '../../support/stepped-clock.ts';
+import { entryLine, goodEntry } from '../../support/test-entry.ts';
 
 describe('a server that is slow', () => {
   test('is waited for', async () => {

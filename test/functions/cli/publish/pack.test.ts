@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseAttributes } from '../../../functions/cli/publish/attributes.ts';
-import { orderingKeys } from '../../../functions/cli/publish/ordering.ts';
-import { createPacker, type PackOptions, type Packed } from '../../../functions/cli/publish/pack.ts';
-import { MAX_MESSAGE_BYTES } from '../../../functions/cli/publish/split.ts';
-import type { ResolvedFraming } from '../../../shared/config/resolved.ts';
-import { recordsOf } from '../../../shared/records/framing.ts';
+import { parseAttributes } from '../../../../functions/cli/publish/attributes.ts';
+import { orderingKeys } from '../../../../functions/cli/publish/ordering.ts';
+import { createPacker, type PackOptions, type Packed } from '../../../../functions/cli/publish/pack.ts';
+import { MAX_MESSAGE_BYTES } from '../../../../functions/cli/publish/split.ts';
+import type { ResolvedFraming } from '../../../../shared/config/resolved.ts';
+import { recordsOf } from '../../../../shared/records/framing.ts';
 
 const OPTIONS: PackOptions = {
   framing: 'ndjson',

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Status } from '../../shared/model/status.ts';
-import { aggregateFamily } from '../support/bigtable-raw-client.ts';
-import { type RequestSinkHarness, requestData, startRequests } from '../support/request-sink-harness.ts';
-import { addToQ, conditional, hasQ, increment } from '../support/row-requests.ts';
-import { newestCells, shownInt64 } from '../support/stored-rows.ts';
+import type { Status } from '../../../shared/model/status.ts';
+import { aggregateFamily } from '../../support/bigtable-raw-client.ts';
+import { type RequestSinkHarness, requestData, startRequests } from '../../support/request-sink-harness.ts';
+import { addToQ, conditional, hasQ, increment } from '../../support/row-requests.ts';
+import { newestCells, shownInt64 } from '../../support/stored-rows.ts';
 
 /**
  * What a redelivery does to a request whose answer was lost: without protection it is a second request, with a marker it

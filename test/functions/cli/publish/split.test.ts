@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CommandError } from '../../../functions/cli/errors.ts';
-import { MAX_MESSAGE_BYTES, createSplitter, type Format } from '../../../functions/cli/publish/split.ts';
+import { CommandError } from '../../../../functions/cli/errors.ts';
+import { MAX_MESSAGE_BYTES, createSplitter, type Format } from '../../../../functions/cli/publish/split.ts';
 
 const split = (format: Format, chunks: readonly (string | Buffer)[]): [line: number, data: string | undefined][] => {
   const splitter = createSplitter(format, 'input');

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import type { ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
-import type { Mutation } from '../../shared/proto/google/bigtable/v2/data.ts';
-import { startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
-import { tableName } from '../../shared/model/table-name.ts';
-import { compiled } from '../shared/mapping/mappings.ts';
-import { jsonRecord } from '../shared/mapping/records.ts';
-import { aggregateFamily, connect, createTable, mutateRow } from '../support/bigtable-raw-client.ts';
-import { startMappedSink } from '../support/mapped-sink.ts';
-import { PUBLISH_TIME_MICROS } from '../support/push-body.ts';
-import { old, REQUEST_CASES } from '../support/request-cases.ts';
-import { sendRowRequest } from '../support/sent-row-request.ts';
-import { TABLE } from '../support/sink-harness.ts';
-import { newestCells, shownInt64, storedRows, type StoredRows } from '../support/stored-rows.ts';
+import type { ColumnFamily } from '../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import type { Mutation } from '../../../shared/proto/google/bigtable/v2/data.ts';
+import { startBigtableServer } from '../../../infra/local/servers/bigtable/server.ts';
+import { tableName } from '../../../shared/model/table-name.ts';
+import { compiled } from '../../shared/mapping/mappings.ts';
+import { jsonRecord } from '../../shared/mapping/records.ts';
+import { aggregateFamily, connect, createTable, mutateRow } from '../../support/bigtable-raw-client.ts';
+import { startMappedSink } from '../../support/mapped-sink.ts';
+import { PUBLISH_TIME_MICROS } from '../../support/push-body.ts';
+import { old, REQUEST_CASES } from '../../support/request-cases.ts';
+import { sendRowRequest } from '../../support/sent-row-request.ts';
+import { TABLE } from '../../support/sink-harness.ts';
+import { newestCells, shownInt64, storedRows, type StoredRows } from '../../support/stored-rows.ts';
 
 /** Every write mode against a Bigtable, its effect read back with the official client. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type SinkHarness, startSink } from '../support/sink-harness.ts';
-import { badEntry, goodEntry } from '../support/test-entry.ts';
+import { type SinkHarness, startSink } from '../../support/sink-harness.ts';
+import { badEntry, goodEntry } from '../../support/test-entry.ts';
 
 const LINES = { module: new URL('fixtures/lines.ts', import.meta.url).pathname };
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Answer, startSink } from '../support/sink-harness.ts';
-import { SteppedClock } from '../support/stepped-clock.ts';
-import { badEntry, goodEntry } from '../support/test-entry.ts';
+import { type Answer, startSink } from '../../support/sink-harness.ts';
+import { SteppedClock } from '../../support/stepped-clock.ts';
+import { badEntry, goodEntry } from '../../support/test-entry.ts';
 
 const COOLDOWN_MILLIS = 30_000;
 

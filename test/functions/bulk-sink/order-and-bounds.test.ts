@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { MutateRowsRequest } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
-import { startSink } from '../support/sink-harness.ts';
-import { badEntry, entryLine, goodEntry } from '../support/test-entry.ts';
+import type { MutateRowsRequest } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { startSink } from '../../support/sink-harness.ts';
+import { badEntry, entryLine, goodEntry } from '../../support/test-entry.ts';
 
 /** The values that the requests carried, in the order of requests, entries and mutations. */
 const valuesOf = (requests: readonly MutateRowsRequest[]): string[] =>

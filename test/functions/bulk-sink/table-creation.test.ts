@@ -1,10 +1,10 @@
 import { expect, describe, test } from 'vitest';
-import { expectFields } from '../support/known-fields.ts';
-import { Table_View, type ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
-import { createTable } from '../support/bigtable-raw-client.ts';
-import { type SinkHarness, type SinkOptions, startSink, TABLE } from '../support/sink-harness.ts';
-import { badLine, entryLine } from '../support/test-entry.ts';
-import { unary } from '../../infra/local/cloud/unary.ts';
+import { expectFields } from '../../support/known-fields.ts';
+import { Table_View, type ColumnFamily } from '../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import { createTable } from '../../support/bigtable-raw-client.ts';
+import { type SinkHarness, type SinkOptions, startSink, TABLE } from '../../support/sink-harness.ts';
+import { badLine, entryLine } from '../../support/test-entry.ts';
+import { unary } from '../../../infra/local/cloud/unary.ts';
 
 const FAST = { recoveryInitialBackoff: '5ms', recoveryMaxBackoff: '20ms' };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Mutation } from '../../shared/proto/google/bigtable/v2/data.ts';
-import { type SinkHarness, startSink } from '../support/sink-harness.ts';
-import { badEntry, badLine, entryBytes, entryLine, goodEntry, setCell } from '../support/test-entry.ts';
+import type { Mutation } from '../../../shared/proto/google/bigtable/v2/data.ts';
+import { type SinkHarness, startSink } from '../../support/sink-harness.ts';
+import { badEntry, badLine, entryBytes, entryLine, goodEntry, setCell } from '../../support/test-entry.ts';
 
 /** Records that the service refuses the whole request for, whatever else is in it. */
 const startNdjson = (): Promise<SinkHarness> => startSink({ pipeline: { framing: 'ndjson' }, deadLetters: 'topic' });
