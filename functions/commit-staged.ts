@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { ConfigError, RedeliverError } from '../shared/base/errors.ts';
 import type { PushedMessage } from '../shared/model/record.ts';
 import { type Committer, commitSegments } from '../shared/staged/commit/commit-segments.ts';
-import type { CommitWork } from '../shared/staged/checkpoint/work-message.ts';
-import { decodeWork } from '../shared/staged/checkpoint/work-message.ts';
+import type { CommitWork } from '../shared/staged/work-message.ts';
+import { decodeWork } from '../shared/staged/work-message.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { startInstance } from './parts/instance.ts';
 import { openMarkedWriting } from './parts/marked-writing.ts';
@@ -21,7 +21,7 @@ export const commitStaged = entryPoint(() => startCommitStaged(process.env));
 /** Builds one instance of the committer: configuration, clients, store, and the function that answers a push of work. */
 export async function startCommitStaged(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const instance = await startInstance('staged-sink', 'committer', env, surroundings);
-  const { pipeline, name, clock, metrics, logger } = instance;
+  const { pipeline, name, runtime } = instance;
   const { commit } = pipeline;
   if (commit.when !== 'on-checkpoint') {
     const rule = 'must be on-checkpoint where commitStaged is deployed: nothing else is staged';
@@ -37,9 +37,7 @@ export async function startCommitStaged(env: Environment, surroundings: Surround
     store: databases.stores(commit.firestore, name).committing,
     onRejected,
     newHolder: randomUUID,
-    clock,
-    metrics,
-    logger,
+    runtime,
   };
   return pushHandler(instance, {
     process: (message, signal) => commitSegments(workOf(message, name), committer, signal),

@@ -16,16 +16,13 @@ export interface OpenedWriting extends EnvelopeWriting {
 
 /** Connects at the first envelope; the admin adapter is loaded at the first check of a target. */
 export function openMarkedWriting(instance: Instance<ResolvedStagedSink>): OpenedWriting {
-  const { pipeline, baseDirectory, env, clock, random, metrics, logger } = instance;
+  const { pipeline, baseDirectory, env, runtime } = instance;
   const { requestOptions, marker } = pipeline;
   const access = accessOf(pipeline.access, baseDirectory, env);
-  const clients = new ClientPool({ ...access, ...requestOptions }, clock, metrics);
+  const clients = new ClientPool({ ...access, ...requestOptions }, runtime.clock, runtime.metrics);
   const horizon = marker.horizonMillis === undefined ? {} : { markerHorizonMillis: marker.horizonMillis };
   const targets = openTargetCheck(instance, marker.horizonMillis);
-  const writes = new MarkedWrites(
-    { ...requestOptions, ...horizon },
-    { send: createRowCalls(clients), clock, random, metrics, logger },
-  );
+  const writes = new MarkedWrites({ ...requestOptions, ...horizon }, { send: createRowCalls(clients), runtime });
   return {
     writes,
     targets,

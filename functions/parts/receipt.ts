@@ -1,17 +1,17 @@
 import type { ResolvedStagedSink } from '../../shared/config/resolved.ts';
 import type { FailurePolicy } from '../../shared/letters/policy.ts';
-import { writeOnReceipt } from '../../shared/staged/write/write-on-receipt.ts';
+import { writeOnReceipt } from '../../shared/staged/write/write-envelopes.ts';
 import type { Instance } from './instance.ts';
 import { openMarkedWriting } from './marked-writing.ts';
 import type { Keeper } from './keeper.ts';
 
 /** Keeps envelopes where they belong, in their rows. Pub/Sub itself is what holds back what is too much. */
 export function openReceipt(instance: Instance<ResolvedStagedSink>, onRejected: FailurePolicy): Keeper {
-  const { clock, metrics } = instance;
+  const { runtime } = instance;
   const writing = openMarkedWriting(instance);
   return {
     admit: () => undefined,
-    keep: (received, signal) => writeOnReceipt(received, { ...writing, onRejected, clock, metrics }, signal),
+    keep: (received, signal) => writeOnReceipt(received, { ...writing, onRejected, runtime }, signal),
     sweep: writing.sweep,
     close() {
       writing.close();

@@ -8,14 +8,11 @@ import { StageDatabases } from './stage-databases.ts';
 import type { Keeper } from './keeper.ts';
 
 /** Keeps envelopes in Firestore until a checkpoint owns them. */
-export function openStaging(
-  { name, clock, random, metrics, logger }: Instance<ResolvedStagedSink>,
-  staging: ResolvedStaging,
-): Keeper {
+export function openStaging({ name, runtime }: Instance<ResolvedStagedSink>, staging: ResolvedStaging): Keeper {
   const databases = new StageDatabases();
   const { staging: store } = databases.stores(staging.firestore, name);
-  const backpressure = new Backpressure(staging, { store, clock, metrics, logger });
-  const stager = new Stager({ store, clock, random, metrics, logger, newSegmentId: randomUUID });
+  const backpressure = new Backpressure(staging, { store, runtime });
+  const stager = new Stager({ store, runtime, newSegmentId: randomUUID });
   return {
     admit: () => {
       backpressure.admit();

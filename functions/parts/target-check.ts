@@ -11,7 +11,7 @@ import type { Instance } from './instance.ts';
  * @param markerHorizonMillis markers may be collected after this age; absent: never.
  */
 export function openTargetCheck(
-  { pipeline, baseDirectory, env, clock, logger }: Instance<ResolvedStagedSink | ResolvedRequestSink>,
+  { pipeline, baseDirectory, env, runtime }: Instance<ResolvedStagedSink | ResolvedRequestSink>,
   markerHorizonMillis?: number,
 ): TargetCheck {
   const admin = lazy(async () => {
@@ -29,8 +29,7 @@ export function openTargetCheck(
         readProfile: async (...call) => (await admin()).readProfile(...call),
         readFamilies: async (...call) => (await admin()).readFamilies(...call),
       },
-      clock,
-      logger,
+      runtime,
     },
   );
 }

@@ -35,7 +35,7 @@ export interface PipelineRun {
  */
 export async function runTicks(
   pipeline: Ticks,
-  { clock, logger, metrics }: Pick<Runtime, 'clock' | 'logger' | 'metrics'>,
+  { clock, logger, metrics }: Runtime,
   stop: AbortSignal,
 ): Promise<PipelineRun> {
   const endAt = clock.now() + RUN_MILLIS;

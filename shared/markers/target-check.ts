@@ -1,7 +1,6 @@
 import { abortable } from '../base/abortable.ts';
-import type { Clock } from '../base/clock.ts';
 import { toError } from '../base/errors.ts';
-import type { Logger } from '../base/logging.ts';
+import type { Runtime } from '../base/runtime.ts';
 import type { FamilyType } from '../config/resolved.ts';
 import { formatTableName } from '../model/table-name.ts';
 import type { TargetAdmin } from './ports.ts';
@@ -18,8 +17,7 @@ export interface TargetCheckOptions {
 
 export interface TargetCheckDependencies {
   readonly admin: TargetAdmin;
-  readonly clock: Clock;
-  readonly logger: Logger;
+  readonly runtime: Runtime;
 }
 
 /** A target as it was read, for as long as it is used. */
@@ -77,7 +75,7 @@ export class TargetCheck {
   }
 
   async #problems(key: string, target: Target, families: Iterable<string>, signal: AbortSignal): Promise<string[]> {
-    const now = this.#with.clock.now();
+    const now = this.#with.runtime.clock.now();
     let known = this.#known.get(key);
     if (!known) this.#known.set(key, (known = { reading: this.#read(target), lastUsed: now }));
     known.lastUsed = now;
@@ -88,9 +86,9 @@ export class TargetCheck {
 
   /** Shared by all who ask meanwhile, and therefore bounded by its own time, not by theirs. */
   async #read({ table, appProfileId }: Target): Promise<TargetReading> {
-    const { admin, clock } = this.#with;
+    const { admin, runtime } = this.#with;
     const time = new AbortController();
-    const cancel = clock.after(READ_TIMEOUT_MILLIS, () => {
+    const cancel = runtime.clock.after(READ_TIMEOUT_MILLIS, () => {
       time.abort(new Error(`no answer within ${READ_TIMEOUT_MILLIS} ms`));
     });
     try {
@@ -105,7 +103,7 @@ export class TargetCheck {
   }
 
   #sweep(): void {
-    const oldest = this.#with.clock.now() - this.#options.idleMillis;
+    const oldest = this.#with.runtime.clock.now() - this.#options.idleMillis;
     for (const [key, { lastUsed }] of this.#known) if (lastUsed < oldest) this.#known.delete(key);
   }
 
@@ -113,7 +111,7 @@ export class TargetCheck {
     const instance = `${table.project}.${table.instance}`;
     if (this.#warned.has(instance)) return;
     this.#warned.add(instance);
-    this.#with.logger.log('WARNING', 'the app profile cannot be checked: this emulator knows none', {
+    this.#with.runtime.logger.log('WARNING', 'the app profile cannot be checked: this emulator knows none', {
       instance,
       appProfileId,
     });

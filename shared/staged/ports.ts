@@ -8,8 +8,8 @@ import type {
   Progress,
   SegmentHead,
   SegmentLease,
-} from './checkpoint/state.ts';
-import type { CommitWork } from './checkpoint/work-message.ts';
+} from './state.ts';
+import type { CommitWork } from './work-message.ts';
 
 /**
  * What the staged sink asks of its durable store: three views of one pipeline's documents, one for each function.

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type LocalBigtable, startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics } from '../../shared/base/metrics.ts';
 import { ClientPool } from '../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
@@ -18,6 +17,7 @@ import { connect, createTable, type RawClient, readRows } from '../support/bigta
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable } from '../support/fake-marked-table.ts';
 import { submitOne } from '../support/marked-writes-harness.ts';
+import { testRuntime } from '../support/test-runtime.ts';
 
 /**
  * What the engine of conditional writes needs of a table, asked of the embedded server over real channels and of the
@@ -34,12 +34,11 @@ interface Backend {
 }
 
 const signal = new AbortController().signal;
-const logger = createLogger({}, () => undefined);
 
 function engine(send: SendRowCall): MarkedWrites {
   return new MarkedWrites(
     { maxInFlightRequests: 20, requestTimeoutMillis: 10_000, perDestinationMetrics: false },
-    { send, clock: systemClock, random: () => 0.5, metrics: createMetrics(), logger },
+    { send, runtime: testRuntime({ clock: systemClock, random: () => 0.5 }) },
   );
 }
 
@@ -209,7 +208,10 @@ describe('the embedded server', () => {
   test('is checked before the first write', async () => {
     await createMarked('checked');
     const admin = openTargetAdmin({ emulatorEndpoint: bigtable.address });
-    const check = new TargetCheck({ declaredFamilies: {}, idleMillis: 1000 }, { admin, clock: systemClock, logger });
+    const check = new TargetCheck(
+      { declaredFamilies: {}, idleMillis: 1000 },
+      { admin, runtime: testRuntime({ clock: systemClock }) },
+    );
     const target = { table: tableName('p', 'i', 'checked'), appProfileId: '', markerFamily: 'markers' };
     expect(await check.check(target, ['f'], signal)).toBeUndefined();
     expect(await check.check({ ...target, appProfileId: 'many', markerFamily: 'sums' }, ['g'], signal)).toMatchObject({

@@ -10,7 +10,7 @@ import { systemRandom } from '../../shared/base/ids.ts';
 import type { PipelineRun } from '../../shared/coordinator/tick-loop.ts';
 import { createStageDatabase, type PipelineStores } from '../../shared/google/firestore/stage-database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
-import { decodeWork } from '../../shared/staged/checkpoint/work-message.ts';
+import { decodeWork } from '../../shared/staged/work-message.ts';
 
 /** Real edges: the embedded Firestore and the embedded Pub/Sub. */
 let firestore: LocalFirestore;

@@ -1,17 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLogger } from '../../shared/base/logging.ts';
-import { createMetrics } from '../../shared/base/metrics.ts';
 import { MarkedWrites } from '../../shared/staged/write/marked-writes.ts';
-import { HORIZON_MARGIN_MILLIS, markerTimestampMicros } from '../../shared/markers/lifetime.ts';
+import { HORIZON_MARGIN_MILLIS, markerTimestampMicros } from '../../shared/markers/marker.ts';
 import type { Outcome } from '../../shared/markers/outcome.ts';
 import { addition, cell, envelopeOf, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable, type Mishap } from '../support/fake-marked-table.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { submitOne } from '../support/marked-writes-harness.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { testRuntime } from '../support/test-runtime.ts';
 
-const logger = createLogger({}, () => undefined);
 
 interface Schedule {
   readonly seed: number;
@@ -55,7 +53,7 @@ async function run(schedule: Schedule): Promise<{ table: FakeMarkedTable; copies
           requestTimeoutMillis: 1000,
           perDestinationMetrics: false,
         },
-        { send: table.send, clock, random, metrics: createMetrics(), logger },
+        { send: table.send, runtime: testRuntime({ clock, random }) },
       ),
   );
   const numbers = Array.from({ length: schedule.effects }, (_, number) => number);
@@ -172,7 +170,7 @@ async function deliver(deliveries: readonly Delivery[], isChecked: boolean): Pro
           perDestinationMetrics: false,
           markerHorizonMillis: isChecked ? HORIZON : Infinity,
         },
-        { send: table.send, clock: skewed, random: () => 0.5, metrics: createMetrics(), logger },
+        { send: table.send, runtime: testRuntime({ clock: skewed, random: () => 0.5 }) },
       );
       results.push(submitOne(writes, envelope, new AbortController().signal));
     });

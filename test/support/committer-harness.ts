@@ -10,6 +10,7 @@ import type { FakeTableOptions } from './fake-marked-table.ts';
 import { FakeTargetAdmin } from './fake-target-admin.ts';
 import { type MarkedWritesHarness, markedWrites } from './marked-writes-harness.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
+import { testRuntime } from './test-runtime.ts';
 
 export interface CommitterHarness extends MarkedWritesHarness {
   readonly store: MemoryStageStore;
@@ -40,15 +41,14 @@ export function committing(
   const logger = createLogger({}, (line) => {
     logs.push(JSON.parse(line) as Readonly<Record<string, unknown>>);
   });
+  const runtime = testRuntime({ clock, metrics, logger });
   const newCommitter = (onRejected: FailurePolicy = failPolicy()): Committer => ({
     store: store.committing,
     writes: harness.another(),
-    targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, clock, logger }),
+    targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, runtime }),
     onRejected,
     newHolder: () => `holder-${(holders += 1)}`,
-    clock,
-    metrics,
-    logger,
+    runtime,
   });
   const first = newCommitter();
   const forEver = new AbortController().signal;

@@ -1,6 +1,7 @@
 import type { Mutation, RowEntry } from '../../shared/model/mutation.ts';
 import { tableName } from '../../shared/model/table-name.ts';
-import { createEnvelope, type Envelope, type NewEnvelope } from '../../shared/staged/envelope/envelope.ts';
+import { type NewEnvelope, createEnvelope } from '../../shared/staged/envelope/create-envelope.ts';
+import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
 
 export const STAGED_TABLE = tableName('p', 'i', 't');
 

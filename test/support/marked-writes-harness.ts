@@ -1,4 +1,3 @@
-import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
 import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
 import { MarkedWrites, type MarkedWritesOptions } from '../../shared/staged/write/marked-writes.ts';
@@ -6,6 +5,7 @@ import type { Outcome } from '../../shared/markers/outcome.ts';
 import { FakeMarkedTable, type FakeTableOptions } from './fake-marked-table.ts';
 import { ManualClock } from './manual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
+import { testRuntime } from './test-runtime.ts';
 
 export interface MarkedWritesHarness {
   readonly clock: ManualClock;
@@ -28,7 +28,7 @@ export function markedWrites(
   const another = (): MarkedWrites =>
     new MarkedWrites(
       { maxInFlightRequests: 100, requestTimeoutMillis: 20_000, perDestinationMetrics: false, ...options },
-      { send: fake.send, clock, random: seededRandom(seed), metrics, logger: createLogger({}, () => undefined) },
+      { send: fake.send, runtime: testRuntime({ clock, random: seededRandom(seed), metrics }) },
     );
   return { clock, metrics, table: fake, writes: another(), another };
 }

@@ -7,7 +7,7 @@ import {
   type StagingStore,
   type StatusStore,
 } from '../../shared/staged/ports.ts';
-import type { CheckpointState, PipelineState, SegmentHead } from '../../shared/staged/checkpoint/state.ts';
+import type { CheckpointState, PipelineState, SegmentHead } from '../../shared/staged/state.ts';
 import type { Versioned } from '../../shared/model/versioned.ts';
 import { StoreError } from '../../shared/model/store-error.ts';
 

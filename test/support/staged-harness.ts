@@ -6,12 +6,10 @@ import { type LocalBigtable, startBigtableServer } from '../../infra/local/serve
 import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { systemRandom } from '../../shared/base/ids.ts';
-import { createLogger } from '../../shared/base/logging.ts';
-import { createMetrics } from '../../shared/base/metrics.ts';
 import { createStageDatabase, type StageDatabase } from '../../shared/google/firestore/stage-database.ts';
 import { createTicks } from '../../shared/coordinator/tick.ts';
 import { checkpointDecider } from '../../shared/staged/checkpoint/checkpoint-decider.ts';
-import { type CommitWork, encodeWork } from '../../shared/staged/checkpoint/work-message.ts';
+import { type CommitWork, encodeWork } from '../../shared/staged/work-message.ts';
 import {
   aggregateFamily,
   connect,
@@ -23,6 +21,7 @@ import {
 } from './bigtable-raw-client.ts';
 import { pushBody, type TestMessage } from './push-body.ts';
 import { type Answer, InstanceSignals, type LogLine, sumOf } from './sink-harness.ts';
+import { testRuntime } from './test-runtime.ts';
 
 export interface StagedOptions {
   /** Options of the pipeline over those of the harness. */
@@ -142,7 +141,7 @@ async function oneTick(database: StageDatabase): Promise<readonly CommitWork[]> 
         return Promise.resolve();
       },
     },
-    runtime: { clock: systemClock, metrics: createMetrics(), logger: createLogger({}, () => undefined) },
+    runtime: testRuntime({ clock: systemClock }),
   });
   await createTicks(decider, { store, clock: systemClock, owner: 'coordinator' }).tick(AbortSignal.timeout(10_000));
   return sent;

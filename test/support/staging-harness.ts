@@ -7,6 +7,7 @@ import { Stager } from '../../shared/staged/stage/stager.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
 import { seededRandom } from './seeded-random.ts';
+import { testRuntime } from './test-runtime.ts';
 
 export interface StagingHarness {
   readonly clock: ManualClock;
@@ -54,10 +55,12 @@ export function stagingHarness({
   const stager = new Stager(
     {
       store: watched,
-      clock,
-      random: seededRandom(seed),
-      metrics,
-      logger: createLogger({}, (line) => lines.push(line)),
+      runtime: testRuntime({
+        clock,
+        random: seededRandom(seed),
+        metrics,
+        logger: createLogger({}, (line) => lines.push(line)),
+      }),
       newSegmentId: () => `segment-${(segments += 1)}`,
     },
     maxSegmentBytes,

@@ -1,14 +1,14 @@
 import type { Clock } from '../../shared/base/clock.ts';
-import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
 import { createTicks, type Ticks } from '../../shared/coordinator/tick.ts';
 import { checkpointDecider } from '../../shared/staged/checkpoint/checkpoint-decider.ts';
 import type { CheckpointOptions } from '../../shared/staged/checkpoint/decide-checkpoint.ts';
 import type { WorkTopic } from '../../shared/staged/ports.ts';
-import type { SegmentHead } from '../../shared/staged/checkpoint/state.ts';
-import type { CommitWork } from '../../shared/staged/checkpoint/work-message.ts';
+import type { SegmentHead } from '../../shared/staged/state.ts';
+import type { CommitWork } from '../../shared/staged/work-message.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
+import { testRuntime } from './test-runtime.ts';
 
 export const OPTIONS: CheckpointOptions = {
   checkpointIntervalMillis: 10_000,
@@ -61,7 +61,7 @@ export class TickWorld {
     };
     const { topic, metrics } = this;
     const store = this.store.coordinator;
-    const runtime = { clock, metrics, logger: createLogger({}, () => undefined) };
+    const runtime = testRuntime({ clock, metrics });
     const decider = checkpointDecider('orders', { ...OPTIONS, ...options }, { store, topic, runtime });
     return createTicks(decider, { store, clock, owner: `coordinator-${this.#coordinators}` });
   }

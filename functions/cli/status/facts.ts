@@ -1,4 +1,4 @@
-import type { Backlog, CheckpointState, PipelineState, SegmentHead } from '../../../shared/staged/checkpoint/state.ts';
+import type { Backlog, CheckpointState, PipelineState, SegmentHead } from '../../../shared/staged/state.ts';
 
 /** What was read of a pipeline, for people and as JSON. */
 export interface PipelineFacts {

@@ -1,4 +1,4 @@
-import type { Backlog, CheckpointState, PipelineState, SegmentHead } from '../../../shared/staged/checkpoint/state.ts';
+import type { Backlog, CheckpointState, PipelineState, SegmentHead } from '../../../shared/staged/state.ts';
 import { textTable } from '../text-table.ts';
 import { isUnattended, type PipelineFacts } from './facts.ts';
 

@@ -1,6 +1,6 @@
 import type { DocumentSnapshot, WriteBatch } from '@google-cloud/firestore';
 import type { CommittingStore, StoredSegment } from '../../staged/ports.ts';
-import type { SegmentHead } from '../../staged/checkpoint/state.ts';
+import type { SegmentHead } from '../../staged/state.ts';
 import type { Version } from '../../model/versioned.ts';
 import { StoreError } from '../../model/store-error.ts';
 import { HEAD_FIELDS, readPayload, readSegmentHead, unchangedSince, versionAt, versionOf } from './documents.ts';

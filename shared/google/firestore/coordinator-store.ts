@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Query, QueryDocumentSnapshot, WriteBatch } from '@google-cloud/firestore';
 import type { FencedCommit } from '../../coordinator/ports.ts';
 import type { CoordinatorStore } from '../../staged/ports.ts';
-import type { CheckpointChanges, Progress, SegmentHead } from '../../staged/checkpoint/state.ts';
+import type { CheckpointChanges, Progress, SegmentHead } from '../../staged/state.ts';
 import type { Versioned } from '../../model/versioned.ts';
 import {
   checkpointFields,

@@ -1,5 +1,5 @@
 import type { CollectionReference, DocumentReference, WriteBatch, WriteResult } from '@google-cloud/firestore';
-import type { PipelineState } from '../../staged/checkpoint/state.ts';
+import type { PipelineState } from '../../staged/state.ts';
 import type { CommitResult, Versioned } from '../../model/versioned.ts';
 import type { FirestoreClient } from './client.ts';
 import { checkpointId, readPipelineState, versionOf } from './documents.ts';

@@ -1,5 +1,5 @@
 import type { StatusStore } from '../../staged/ports.ts';
-import type { Backlog } from '../../staged/checkpoint/state.ts';
+import type { Backlog } from '../../staged/state.ts';
 import { headsOf } from './coordinator-store.ts';
 import { readCheckpointState } from './documents.ts';
 import { type OpenDocuments, readPipelineDocument } from './pipeline-documents.ts';

@@ -1,7 +1,7 @@
 import { abortable } from '../../base/abortable.ts';
 import { lazy } from '../../base/lazy.ts';
 import type { WorkTopic } from '../../staged/ports.ts';
-import { encodeWork } from '../../staged/checkpoint/work-message.ts';
+import { encodeWork } from '../../staged/work-message.ts';
 import { openTopicPublisher } from './topic-publisher.ts';
 
 /** The internal topic of a staged pipeline, over the official client, which is loaded when the first work is due. */

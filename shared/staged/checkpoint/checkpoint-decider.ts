@@ -8,14 +8,14 @@ import {
   isCheckpointDue,
   type TickView,
 } from './decide-checkpoint.ts';
-import type { CheckpointChanges, CheckpointState, Progress } from './state.ts';
+import type { CheckpointChanges, CheckpointState, Progress } from '../state.ts';
 import { type TickRead, TickReader } from './tick-reader.ts';
-import type { CommitWork } from './work-message.ts';
+import type { CommitWork } from '../work-message.ts';
 
 export interface CheckpointDependencies {
   readonly store: CoordinatorStore;
   readonly topic: WorkTopic;
-  readonly runtime: Pick<Runtime, 'clock' | 'metrics' | 'logger'>;
+  readonly runtime: Runtime;
 }
 
 export type CheckpointDecider = Decider<Progress, TickView & TickRead, CheckpointChanges, CommitWork>;

@@ -1,8 +1,14 @@
 import type { Decision } from '../../coordinator/decider.ts';
-import { BYTES_PER_ENTRY } from '../stage/backlog-view.ts';
 import { dispatchLease, packWork, ranOut } from './dispatch.ts';
-import type { Backlog, CheckpointChanges, CheckpointState, Progress, SegmentHead } from './state.ts';
-import type { CommitWork } from './work-message.ts';
+import {
+  BYTES_PER_ENTRY,
+  type Backlog,
+  type CheckpointChanges,
+  type CheckpointState,
+  type Progress,
+  type SegmentHead,
+} from '../state.ts';
+import type { CommitWork } from '../work-message.ts';
 import type { Versioned } from '../../model/versioned.ts';
 
 /** The decision of a tick: state and `now` in, one commit and its messages out. Pure. */

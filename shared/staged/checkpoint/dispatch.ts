@@ -1,6 +1,6 @@
 import { CLOCK_SKEW_MILLIS, hasRunOut } from '../../model/lease.ts';
-import type { CheckpointState, SegmentHead, SegmentLease } from './state.ts';
-import type { CommitWork } from './work-message.ts';
+import type { CheckpointState, SegmentHead, SegmentLease } from '../state.ts';
+import type { CommitWork } from '../work-message.ts';
 import type { Versioned } from '../../model/versioned.ts';
 
 /**

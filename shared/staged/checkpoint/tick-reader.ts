@@ -9,7 +9,7 @@ import {
 } from './decide-checkpoint.ts';
 import { dueLooks, type Looks, nextLooks } from './dispatch.ts';
 import type { CoordinatorStore } from '../ports.ts';
-import type { Backlog, CheckpointState, SegmentHead } from './state.ts';
+import type { Backlog, CheckpointState, SegmentHead } from '../state.ts';
 import type { Versioned } from '../../model/versioned.ts';
 
 /** What was read for one decision; `looked` are the checkpoints that `owned` was read of. */

@@ -1,28 +1,18 @@
 import type { Clock } from '../../base/clock.ts';
 import { RedeliverError, type RedeliveryReason, toError } from '../../base/errors.ts';
-import { describeError, type Logger } from '../../base/logging.ts';
-import type { Metrics } from '../../base/metrics.ts';
-import type { FailurePolicy } from '../../letters/policy.ts';
-import type { Envelope } from '../envelope/envelope.ts';
-import { failedEnvelope } from '../envelope/failed-envelope.ts';
+import { describeError } from '../../base/logging.ts';
 import { type HeldSegment, HeldSegments } from './held-segments.ts';
 import type { CommittingStore } from '../ports.ts';
-import type { CommitWork } from '../checkpoint/work-message.ts';
+import type { CommitWork } from '../work-message.ts';
 import { decodeSegment } from '../envelope/segment.ts';
 import { StoreError } from '../../model/store-error.ts';
-import { type EnvelopeWriting, writeEnvelopes } from '../write/write-envelopes.ts';
-import type { Outcome } from '../../markers/outcome.ts';
+import { applyEnvelopes, type EnvelopeApplying } from '../write/write-envelopes.ts';
 
 /** Everything that draining needs; made once per instance by the wiring. */
-export interface Committer extends EnvelopeWriting {
+export interface Committer extends EnvelopeApplying {
   readonly store: CommittingStore;
-  /** What becomes of envelopes that can never be applied. */
-  readonly onRejected: FailurePolicy;
   /** A new name for each invocation. */
   readonly newHolder: () => string;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
 }
 
 /** What became of a segment: answered for all of its envelopes, or why not. */
@@ -41,7 +31,7 @@ type Drained =
  * failure policy. Until then its envelopes stay as they are, and are sent again as they are.
  */
 export async function commitSegments(work: CommitWork, committer: Committer, signal: AbortSignal): Promise<void> {
-  const ending = endingSignal(committer.clock);
+  const ending = endingSignal(committer.runtime.clock);
   try {
     const stored = await committer.store.readSegments(work.segments, signal);
     const held = await HeldSegments.claim(stored, { ...committer, holder: committer.newHolder() }, signal);
@@ -59,7 +49,7 @@ export async function commitSegments(work: CommitWork, committer: Committer, sig
     const [first] = unfinished;
     if (first) throw new RedeliverError(first.reason, describe(work, unfinished.length, first.message));
   } catch (error) {
-    committer.metrics.count('requestsFailed');
+    committer.runtime.metrics.count('requestsFailed');
     throw error instanceof StoreError ? ofStore(work, error) : error;
   } finally {
     ending.end();
@@ -68,24 +58,16 @@ export async function commitSegments(work: CommitWork, committer: Committer, sig
 
 async function drainSegment(segment: HeldSegment, committer: Committer): Promise<Drained> {
   try {
-    const envelopes = decodeSegment(segment.payload);
-    const results = await writeEnvelopes(envelopes, committer, segment.signal);
-    countApplied(envelopes, results, committer);
-    const open = results.filter((result) => result.kind === 'unfinished');
+    const open = await applyEnvelopes(decodeSegment(segment.payload), committer, segment.signal);
     const [first] = open;
-    if (first)
+    if (first) {
       return segment.lost.aborted ? { kind: 'lost' } : { ...first, message: ofMany(first.message, open.length) };
-    // Last, and only once nothing of the segment must be sent again: an outage does not file the same letter twice.
-    const failed = envelopes.flatMap((envelope, index) => failedEnvelope(envelope, results[index] as Outcome) ?? []);
-    if (failed.length > 0) {
-      committer.metrics.count('numRecordsSendErrors', failed.length);
-      await committer.onRejected.handle(failed, segment.signal);
     }
     return { kind: 'answered' };
   } catch (error) {
     if (segment.lost.aborted) return { kind: 'lost' };
     const { head } = segment;
-    committer.logger.log('ERROR', 'a segment could not be drained', {
+    committer.runtime.logger.log('ERROR', 'a segment could not be drained', {
       segment: head.id,
       checkpoint: head.checkpoint,
       error: describeError(error),
@@ -95,24 +77,12 @@ async function drainSegment(segment: HeldSegment, committer: Committer): Promise
   }
 }
 
-function countApplied(
-  envelopes: readonly Envelope[],
-  results: readonly Outcome[],
-  { clock, metrics }: Committer,
-): void {
-  const now = clock.now();
-  for (const [index, { source }] of envelopes.entries()) {
-    if (results[index]?.kind !== 'applied') continue;
-    metrics.record('publishToAppliedLatency', now - Number(source.publishTimeMicros / 1000n));
-  }
-}
-
 /** In one commit, because it counts a checkpoint down; one by one where somebody else has finished any of them. */
 async function finish(answered: readonly HeldSegment[], committer: Committer, signal: AbortSignal): Promise<void> {
   if (answered.length === 0) return;
   const heads = answered.map(({ head }) => head);
-  const result = await committer.store.finish(heads, committer.clock.now(), signal);
-  if (result === 'committed') committer.metrics.count('segmentsCommitted', heads.length);
+  const result = await committer.store.finish(heads, committer.runtime.clock.now(), signal);
+  if (result === 'committed') committer.runtime.metrics.count('segmentsCommitted', heads.length);
   else if (answered.length > 1) for (const one of answered) await finish([one], committer, signal);
 }
 

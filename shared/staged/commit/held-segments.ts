@@ -1,8 +1,9 @@
-import { abortReason, type Clock } from '../../base/clock.ts';
-import { describeError, type Logger } from '../../base/logging.ts';
+import { abortReason } from '../../base/clock.ts';
+import { describeError } from '../../base/logging.ts';
+import type { Runtime } from '../../base/runtime.ts';
 import { hasRunOut } from '../../model/lease.ts';
 import type { CommittingStore, StoredSegment } from '../ports.ts';
-import type { SegmentHead, SegmentLease } from '../checkpoint/state.ts';
+import type { SegmentHead, SegmentLease } from '../state.ts';
 import type { Version } from '../../model/versioned.ts';
 
 /** How long a claim lasts without being renewed: what a killed committer holds is anybody's after it. */
@@ -33,8 +34,7 @@ export interface HoldingDependencies {
   readonly store: CommittingStore;
   /** A name of this invocation, of no other. */
   readonly holder: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
+  readonly runtime: Runtime;
 }
 
 /**
@@ -64,7 +64,7 @@ export class HeldSegments {
     signal: AbortSignal,
   ): Promise<HeldSegments> {
     const held = new HeldSegments(dependencies, signal);
-    const now = dependencies.clock.now();
+    const now = dependencies.runtime.clock.now();
     await held.#claim(stored.filter(({ head }) => isFree(head, now)));
     held.#renewLater();
     return held;
@@ -84,12 +84,12 @@ export class HeldSegments {
 
   /** Gives segments back with their problems, so that they need not wait for their claims to run out. Never rejects. */
   async giveBack(given: readonly GivenBack[], signal: AbortSignal): Promise<void> {
-    const { clock, logger, store } = this.#with;
+    const { runtime, store } = this.#with;
     const back = given.flatMap(({ segment, message }) => {
       const hold = this.#held.find(({ head }) => head.id === segment.head.id);
       if (!hold) return [];
       const attempts = (hold.head.lease?.attempts ?? 0) + 1;
-      const lease: SegmentLease = { holder: '', expiresAt: clock.now(), attempts };
+      const lease: SegmentLease = { holder: '', expiresAt: runtime.clock.now(), attempts };
       return [{ id: hold.head.id, version: hold.version, lease, problem: message }];
     });
     if (back.length === 0) return;
@@ -98,7 +98,7 @@ export class HeldSegments {
       // One of them is somebody else's by now; the others are still given back.
       for (const one of back) await store.lease([one], signal);
     } catch (error) {
-      logger.log('WARNING', 'segments could not be given back; their claims run out', {
+      runtime.logger.log('WARNING', 'segments could not be given back; their claims run out', {
         segments: back.map(({ id }) => id),
         error: describeError(error),
       });
@@ -127,7 +127,7 @@ export class HeldSegments {
 
   #renewLater(): void {
     if (this.#isEnded || this.#held.length === 0 || this.#signal.aborted) return;
-    this.#cancelRenewal = this.#with.clock.after(SEGMENT_LEASE_MILLIS / 2, () => {
+    this.#cancelRenewal = this.#with.runtime.clock.after(SEGMENT_LEASE_MILLIS / 2, () => {
       this.#renewal = this.#renew().finally(() => {
         this.#renewLater();
       });
@@ -145,7 +145,9 @@ export class HeldSegments {
       }
     } catch (error) {
       // The claims are still ours until they run out; the next renewal tries again.
-      this.#with.logger.log('WARNING', 'the claims on segments could not be renewed', { error: describeError(error) });
+      this.#with.runtime.logger.log('WARNING', 'the claims on segments could not be renewed', {
+        error: describeError(error),
+      });
     }
   }
 
@@ -158,7 +160,7 @@ export class HeldSegments {
   #lease(
     segments: readonly { readonly head: SegmentHead; readonly version: Version }[],
   ): Promise<readonly Version[] | undefined> {
-    const expiresAt = this.#with.clock.now() + SEGMENT_LEASE_MILLIS;
+    const expiresAt = this.#with.runtime.clock.now() + SEGMENT_LEASE_MILLIS;
     const claims = segments.map(({ head, version }) => {
       const lease = { holder: this.#with.holder, expiresAt, attempts: head.lease?.attempts ?? 0 };
       return { id: head.id, version, lease };

@@ -1,10 +1,18 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import { StoredBytesError } from './errors.ts';
+import { ConnectorError } from '../../base/errors.ts';
 
 /**
  * The bytes of an envelope's request, field by field, in the one order in which they may stand. Pure, but that the last
  * names are remembered. Throws a {@link StoredBytesError} for any other order, kind or length.
  */
+
+/**
+ * Stored bytes are not what this version stores. Nothing is applied and nothing is dropped: they stay where they are
+ * until a version that reads them runs, or somebody has looked. Names no row key and no value.
+ */
+export class StoredBytesError extends ConnectorError {
+  override readonly name = 'StoredBytesError';
+}
 
 /** Of CheckAndMutateRowRequest: (field number << 3) | wire type. */
 const FALSE_MUTATIONS = 0x2a;

@@ -1,92 +1,169 @@
-import { RecordError } from '../../base/errors.ts';
-import { decodeEntry, toWireMutation } from '../../mapping/rows/entry-wire.ts';
+import { toError } from '../../base/errors.ts';
 import { isIdentity } from '../../model/identity.ts';
-import { familyProblem, mutationsProblem, rowKeyProblem } from '../../model/mutation-rules.ts';
-import { MAX_MUTATIONS, type RowEntry } from '../../model/mutation.ts';
-import { type TableName, tablePath } from '../../model/table-name.ts';
-import {
-  CheckAndMutateRowRequest,
-  MutateRowsRequest_Entry as WireEntry,
-} from '../../proto/google/bigtable/v2/bigtable.ts';
-import { markerCell, markerFilter } from '../../markers/marker.ts';
-import { type Envelope, type EnvelopeSource, readEnvelope } from './read-envelope.ts';
+import { tableName, type TableName } from '../../model/table-name.ts';
+import { Fields, LastRead, StoredBytesError, asText } from './envelope-fields.ts';
+import { encodeMarkerPredicate } from '../../markers/marker.ts';
 
-export { type Envelope, type EnvelopeSource, readEnvelope };
-
-export interface NewEnvelope {
-  /** 32 lowercase hexadecimal digits. */
+/**
+ * One record's effect, frozen: the request that applies it exactly once, however often it is sent. Everything else
+ * here is read from the request's bytes, which are what is stored.
+ */
+export interface Envelope {
   readonly identity: string;
   readonly table: TableName;
+  /** Empty is the instance's default profile. */
   readonly appProfileId: string;
-  /** An untyped family of the table that holds nothing but markers. */
+  readonly rowKey: Buffer;
   readonly markerFamily: string;
-  /** The same at every delivery: see `marker-lifetime.ts`. */
   readonly markerTimestampMicros: bigint;
-  readonly entry: RowEntry;
+  /** Families that its mutations name, the marker's own left out; each once. */
+  readonly dataFamilies: readonly string[];
+  /** Mutations of the request, the marker included. */
+  readonly mutations: number;
+  /**
+   * A serialized `google.bigtable.v2.CheckAndMutateRowRequest`: where the row has the marker nothing is done, otherwise
+   * the record's mutations are applied in order and the marker last. Its fields stand in one order (table, profile,
+   * row key, predicate, mutations), so that requests of one row are joined without reading their mutations.
+   */
+  readonly request: Buffer;
+  /** Where the predicate begins in the request, and where the mutations do. */
+  readonly predicateStart: number;
+  readonly mutationsStart: number;
   readonly source: EnvelopeSource;
 }
 
-/** One less than a request may hold: the marker is the last. */
-export const MAX_ENVELOPE_MUTATIONS = MAX_MUTATIONS - 1;
+/** The record that an envelope is of: what a dead letter and a log line name. */
+export interface EnvelopeSource {
+  /** Of the message that first carried the record. */
+  readonly messageId: string;
+  readonly recordIndex: number;
+  readonly publishTimeMicros: bigint;
+}
+
+// Tags of CheckAndMutateRowRequest: (field number << 3) | wire type.
+const TABLE_NAME = 0x0a;
+const APP_PROFILE_ID = 0x3a;
+const ROW_KEY = 0x12;
+const PREDICATE_FILTER = 0x32;
+
+// Tags of SetCell after the family.
+const QUALIFIER = 0x12;
+const TIMESTAMP = 0x18;
+const VALUE = 0x22;
+
+const TABLE_PATH = /^projects\/([^/]+)\/instances\/([^/]+)\/tables\/([^/]+)$/;
 
 /**
- * The largest request, in bytes. A record is at most a Pub/Sub message (10 MB); this is the room for what its
- * serializer makes of it, far below what Bigtable takes (256 MB) and small enough to be read back whole.
+ * Reads an envelope's bytes again, every byte of its marker's structure included, without decoding the record's own
+ * mutations. Pure. Throws a {@link StoredBytesError} for anything that `createEnvelope` does not make: sent, it could
+ * count twice.
  */
-export const MAX_ENVELOPE_BYTES = 32 * 1024 * 1024;
-
-/**
- * Freezes a record's entry. Pure. Throws a {@link RecordError} for an entry that cannot be applied exactly once, or
- * not at all: it names the rule and what to do.
- *
- * A cell with server time (−1) is taken: the service stamps it when the effect is applied, which happens once, so a
- * replay adds no version.
- */
-export function createEnvelope(given: NewEnvelope): Envelope {
-  const { entry, markerFamily, identity, source } = given;
-  if (!isIdentity(identity)) throw new TypeError(`identity: must be 32 lowercase hexadecimal digits, got ${identity}`);
-  const problem = familyProblem(markerFamily);
-  if (problem !== undefined) throw new TypeError(`markerFamily: ${problem}`);
-  refuse(entryProblem(entry, markerFamily));
-  const marker = markerCell(markerFamily, identity, given.markerTimestampMicros);
-  const request = CheckAndMutateRowRequest.encode({
-    tableName: tablePath(given.table),
-    authorizedViewName: '',
-    appProfileId: given.appProfileId,
-    rowKey: entry.rowKey,
-    predicateFilter: markerFilter(markerFamily, [identity]),
-    trueMutations: [],
-    falseMutations: [...entry.mutations.map(toWireMutation), marker],
-  }).finish();
-  if (request.length > MAX_ENVELOPE_BYTES) {
-    refuse(`entry: must be at most ${MAX_ENVELOPE_BYTES} bytes, got ${request.length}; split the record`);
+export function readEnvelope(request: Buffer, source: EnvelopeSource): Envelope {
+  try {
+    return parse(request, source);
+  } catch (error) {
+    if (error instanceof StoredBytesError) throw error;
+    throw new StoredBytesError(`an envelope cannot be read: ${toError(error).message}`, { cause: error });
   }
-  // Read as it will be when it is committed: what could not be read then is never stored.
-  return readEnvelope(Buffer.from(request.buffer, request.byteOffset, request.byteLength), source);
 }
 
-/** The record's own entry, without the marker: what a dead letter holds. */
-export function entryOf({ request }: Envelope): RowEntry {
-  const { rowKey, falseMutations } = CheckAndMutateRowRequest.decode(request);
-  const mutations = falseMutations.slice(0, -1);
-  return decodeEntry(Buffer.from(WireEntry.encode({ rowKey, mutations, idempotency: undefined }).finish()));
+function parse(request: Buffer, source: EnvelopeSource): Envelope {
+  const fields = new Fields(request);
+  const table = fields.optional(TABLE_NAME, tables);
+  if (!table) throw new StoredBytesError('an envelope must hold its table in its place');
+  const appProfileId = fields.optional(APP_PROFILE_ID, profiles) ?? '';
+  const rowKey = fields.bytes(ROW_KEY, 'row key');
+  const predicateStart = fields.position;
+  fields.bytes(PREDICATE_FILTER, 'predicate');
+  const mutationsStart = fields.position;
+
+  let mutations = 0;
+  let markerStart = mutationsStart;
+  let family: string | undefined;
+  const dataFamilies = new Set<string>();
+  while (fields.hasMore) {
+    // The mutation before this one was not the last, so it is the record's.
+    if (family !== undefined) dataFamilies.add(family);
+    markerStart = fields.position;
+    family = fields.mutationFamily();
+    mutations += 1;
+  }
+  if (mutations < 2) throw new StoredBytesError('an envelope must hold a mutation and its marker');
+
+  fields.goTo(markerStart);
+  const marker = readMarker(fields);
+  if (dataFamilies.has(marker.family)) {
+    throw new StoredBytesError('an envelope must not hold a mutation of its marker family');
+  }
+  if (!asksFor(marker, request, predicateStart, mutationsStart)) {
+    throw new StoredBytesError(
+      'the predicate of an envelope must ask for the marker that it writes, and for nothing else',
+    );
+  }
+  return {
+    identity: marker.identity,
+    table,
+    appProfileId,
+    rowKey,
+    markerFamily: marker.family,
+    markerTimestampMicros: marker.timestampMicros,
+    dataFamilies: [...dataFamilies],
+    mutations,
+    request,
+    predicateStart,
+    mutationsStart,
+    source,
+  };
 }
 
-function entryProblem({ rowKey, mutations }: RowEntry, markerFamily: string): string | undefined {
-  if (mutations.length === 0 || mutations.length > MAX_ENVELOPE_MUTATIONS) {
-    return `entry.mutations: must hold 1 to ${MAX_ENVELOPE_MUTATIONS} mutations beside the marker, got ${mutations.length}; skip an empty record, split a larger one`;
+function parseTable(path: string): TableName {
+  const [, project, instance, table] = TABLE_PATH.exec(path) ?? [];
+  if (project === undefined || instance === undefined || table === undefined) {
+    throw new StoredBytesError('the table of an envelope must be projects/{p}/instances/{i}/tables/{t}');
   }
-  for (const [index, mutation] of mutations.entries()) {
-    if (mutation.kind === 'deleteFromRow') {
-      return `entry.mutations[${index}] (deleteFromRow): would delete the row's markers, and every earlier effect of the row could count again; delete the data's families one by one (deleteFromFamily)`;
-    }
-    if (mutation.family === markerFamily) {
-      return `entry.mutations[${index}] (${mutation.kind}): names the marker family ${JSON.stringify(markerFamily)}, which only the connector writes; use another family for data`;
-    }
-  }
-  return rowKeyProblem(rowKey) ?? mutationsProblem(mutations, 'entry.mutations');
+  return tableName(project, instance, table);
 }
 
-function refuse(problem: string | undefined): void {
-  if (problem !== undefined) throw new RecordError(problem);
+const tables = new LastRead(parseTable);
+const profiles = new LastRead(asText);
+
+interface Marker {
+  readonly family: string;
+  readonly identity: string;
+  readonly timestampMicros: bigint;
+}
+
+/** The last mutation: exactly the cell that a marker is, with the fields in their order and no other. */
+function readMarker(fields: Fields): Marker {
+  const family = fields.setCellFamily();
+  if (family !== undefined) {
+    const identity = fields.bytes(QUALIFIER, "marker's qualifier").toString('latin1');
+    const timestampMicros = fields.int64(TIMESTAMP) ?? 0n;
+    const value = fields.bytes(VALUE, "marker's value");
+    const isMarker = value.length === 1 && value[0] === MARKER_BYTE && !fields.hasMore;
+    if (isMarker && isIdentity(identity) && timestampMicros >= 0n) return { family, identity, timestampMicros };
+  }
+  throw new StoredBytesError('the last mutation of an envelope must be its marker');
+}
+
+const MARKER_BYTE = 0x31;
+
+/** Digits of an identity: the last bytes of the predicate for it. */
+const IDENTITY_BYTES = 32;
+
+/** Predicates are equal but for their family and identity, and a segment is of few families: the last one's is kept. */
+let known: { readonly family: string; readonly bytes: Buffer } | undefined;
+
+/** Whether the predicate, which stands from `start` to `end`, asks for this marker and for nothing else. */
+function asksFor({ family, identity }: Marker, request: Buffer, start: number, end: number): boolean {
+  if (known?.family !== family) {
+    known = { family, bytes: encodeMarkerPredicate(family, [identity]).subarray(0, -IDENTITY_BYTES) };
+  }
+  const { bytes } = known;
+  const identityStart = start + bytes.length;
+  return (
+    end - identityStart === IDENTITY_BYTES &&
+    request.compare(bytes, 0, bytes.length, start, identityStart) === 0 &&
+    request.toString('latin1', identityStart, end) === identity
+  );
 }

@@ -1,8 +1,7 @@
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { toError } from '../../base/errors.ts';
-import type { Envelope } from './envelope.ts';
-import { StoredBytesError } from './errors.ts';
-import { readEnvelope } from './read-envelope.ts';
+import { StoredBytesError } from './envelope-fields.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
 
 /**
  * What a segment's payload holds, format version 1. Pure. In the notation of protocol buffers:

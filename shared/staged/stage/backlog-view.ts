@@ -1,6 +1,6 @@
 import { CLOCK_SKEW_MILLIS } from '../../model/lease.ts';
 import type { Envelope } from '../envelope/envelope.ts';
-import type { PipelineState } from '../checkpoint/state.ts';
+import { BYTES_PER_ENTRY, type PipelineState } from '../state.ts';
 
 /**
  * What one stager knows of the backlog: what the coordinator counted last, and what this instance staged since. Other
@@ -18,9 +18,6 @@ export interface Weight {
   readonly entries: number;
   readonly bytes: number;
 }
-
-/** What an entry weighs beside its request, wherever it is held against the caps. */
-export const BYTES_PER_ENTRY = 256;
 
 export const weightOf = (envelopes: readonly Pick<Envelope, 'request'>[]): Weight => ({
   entries: envelopes.length,

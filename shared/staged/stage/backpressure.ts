@@ -1,15 +1,12 @@
-import type { Clock } from '../../base/clock.ts';
 import { RedeliverError } from '../../base/errors.ts';
-import { describeError, type Logger } from '../../base/logging.ts';
-import type { Metrics } from '../../base/metrics.ts';
+import { describeError } from '../../base/logging.ts';
+import type { Runtime } from '../../base/runtime.ts';
 import { BacklogView, refusalOf, type StagingCaps, type Weight } from './backlog-view.ts';
 import type { StagingStore } from '../ports.ts';
 
 export interface BackpressureDependencies {
   readonly store: Pick<StagingStore, 'readPipeline'>;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
+  readonly runtime: Runtime;
 }
 
 /** The count is read at most this often, beside the messages and never in their way. */
@@ -37,8 +34,8 @@ export class Backpressure {
   constructor(caps: StagingCaps, dependencies: BackpressureDependencies) {
     this.#caps = caps;
     this.#with = dependencies;
-    dependencies.metrics.observe('stagedEntries', () => this.#view.total.entries);
-    dependencies.metrics.observe('stagedBytes', () => this.#view.total.bytes);
+    dependencies.runtime.metrics.observe('stagedEntries', () => this.#view.total.entries);
+    dependencies.runtime.metrics.observe('stagedBytes', () => this.#view.total.bytes);
   }
 
   /** Throws a `RedeliverError` when a message has to wait outside. */
@@ -46,7 +43,7 @@ export class Backpressure {
     this.#refreshIfDue();
     const refusal = refusalOf(this.#view.total, this.#caps);
     if (refusal === undefined) return;
-    this.#with.metrics.count('backlogRefusals');
+    this.#with.runtime.metrics.count('backlogRefusals');
     throw new RedeliverError('backlog', refusal);
   }
 
@@ -57,21 +54,21 @@ export class Backpressure {
       await staging();
     } catch (error) {
       if (error instanceof RedeliverError && error.reason === 'staging') this.#view.refused(weight);
-      else this.#view.stored(weight, this.#with.clock.now());
+      else this.#view.stored(weight, this.#with.runtime.clock.now());
       throw error;
     }
-    this.#view.stored(weight, this.#with.clock.now());
+    this.#view.stored(weight, this.#with.runtime.clock.now());
   }
 
   #refreshIfDue(): void {
-    const now = this.#with.clock.now();
+    const now = this.#with.runtime.clock.now();
     if (this.#isReading || now - this.#readAt < REFRESH_MILLIS) return;
     this.#isReading = true;
     this.#readAt = now;
     this.#refresh()
       .catch((error: unknown) => {
         // The count before is as good as there is.
-        this.#with.logger.log('WARNING', 'the backlog could not be read', { error: describeError(error) });
+        this.#with.runtime.logger.log('WARNING', 'the backlog could not be read', { error: describeError(error) });
       })
       .finally(() => {
         this.#isReading = false;
@@ -79,7 +76,8 @@ export class Backpressure {
   }
 
   async #refresh(): Promise<void> {
-    const { store, clock } = this.#with;
+    const { store, runtime } = this.#with;
+    const { clock } = runtime;
     const time = new AbortController();
     const cancel = clock.after(READ_TIMEOUT_MILLIS, () => {
       time.abort(new Error(`no answer within ${READ_TIMEOUT_MILLIS} ms`));
@@ -95,10 +93,10 @@ export class Backpressure {
   }
 
   #warnOfSilence(silentMillis: number): void {
-    const now = this.#with.clock.now();
+    const now = this.#with.runtime.clock.now();
     if (silentMillis < SILENCE_MILLIS || now - this.#warnedAt < WARNING_MILLIS) return;
     this.#warnedAt = now;
-    this.#with.logger.log(
+    this.#with.runtime.logger.log(
       'ERROR',
       `no checkpoint was looked after for ${Math.round(silentMillis / 1000)} s: nothing that is staged becomes visible. Is the scheduler job there that calls coordinate, and does it succeed?`,
       { silentMillis },

@@ -6,8 +6,7 @@ import type { PushedMessage } from '../../model/record.ts';
 import { formatTableName } from '../../model/table-name.ts';
 import { type FramedRecord, framedRecords } from '../../records/framed-records.ts';
 import { prepareWrite, type Reading, type Unprepared } from '../../records/prepare.ts';
-import { type EnvelopeOptions, envelopeOfRecord } from '../envelope/record-envelope.ts';
-import type { ReceivedEnvelope } from '../write/write-on-receipt.ts';
+import { type EnvelopeOptions, type ReceivedEnvelope, envelopeOfRecord } from '../envelope/create-envelope.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */
 export interface StagedSink extends Reading {

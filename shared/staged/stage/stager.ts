@@ -1,5 +1,5 @@
 import { toError } from '../../base/errors.ts';
-import { describeError, type Logger } from '../../base/logging.ts';
+import { describeError } from '../../base/logging.ts';
 import { Delivery, refusedByStore } from './delivery.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { SegmentPacker } from '../envelope/pack.ts';
@@ -8,7 +8,6 @@ import { encodeSegment } from '../envelope/segment.ts';
 import { storeSegments, type Storing } from './store-segments.ts';
 
 export interface StagerDependencies extends Storing {
-  readonly logger: Logger;
   /** A new id at every call, random, so that writes spread over the store. */
   readonly newSegmentId: () => string;
 }
@@ -52,7 +51,7 @@ export class Stager {
    */
   async stage(envelopes: readonly Envelope[], signal: AbortSignal): Promise<void> {
     if (envelopes.length === 0) return;
-    const { clock, metrics } = this.#with;
+    const { clock, metrics } = this.#with.runtime;
     const startedAt = clock.now();
     const delivery = new Delivery(envelopes.length, signal);
     if (delivery.isWanted) {
@@ -67,7 +66,7 @@ export class Stager {
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
-    this.#with.clock.soon(() => {
+    this.#with.runtime.clock.soon(() => {
       this.#isPumpDue = false;
       this.#pump();
     });
@@ -93,7 +92,7 @@ export class Stager {
     this.#commits += 1;
     this.#commit(groups)
       .catch((error: unknown) => {
-        this.#with.logger.log('ERROR', 'segments could not be stored', { error: describeError(error) });
+        this.#with.runtime.logger.log('ERROR', 'segments could not be stored', { error: describeError(error) });
         for (const { delivery } of groups.flat()) delivery.fail(refusedByStore(toError(error)));
       })
       .finally(() => {
@@ -103,7 +102,8 @@ export class Stager {
   }
 
   async #commit(groups: readonly (readonly StagedItem[])[]): Promise<void> {
-    const { clock, metrics, newSegmentId } = this.#with;
+    const { runtime, newSegmentId } = this.#with;
+    const { clock, metrics } = runtime;
     const stagedAt = clock.now();
     const segments = groups.map((items): NewSegment => ({
       id: newSegmentId(),

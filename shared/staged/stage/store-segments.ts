@@ -1,16 +1,13 @@
 import { backoffDelay } from '../../base/backoff.ts';
-import { abortReason, type Clock, sleep } from '../../base/clock.ts';
+import { abortReason, sleep } from '../../base/clock.ts';
 import { DeadlineError, toError } from '../../base/errors.ts';
-import type { Random } from '../../base/ids.ts';
-import type { Metrics } from '../../base/metrics.ts';
+import type { Runtime } from '../../base/runtime.ts';
 import type { NewSegment, StagingStore } from '../ports.ts';
 import { StoreError } from '../../model/store-error.ts';
 
 export interface Storing {
   readonly store: Pick<StagingStore, 'stage'>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly metrics: Metrics;
+  readonly runtime: Runtime;
 }
 
 /** Concurrent instances must not retry in step; a quarter either way keeps the mean. */
@@ -32,7 +29,7 @@ export async function storeSegments(
   signal: AbortSignal,
   onTrouble: (error: Error) => void,
 ): Promise<void> {
-  const { clock, random, metrics } = storing;
+  const { clock, random, metrics } = storing.runtime;
   for (let attempt = 1; ; attempt += 1) {
     try {
       await tryOnce(segments, storing, signal);
@@ -50,9 +47,13 @@ export async function storeSegments(
 const isWorthAnother = (error: unknown): boolean =>
   error instanceof DeadlineError || (error instanceof StoreError && error.isTransient);
 
-async function tryOnce(segments: readonly NewSegment[], { store, clock }: Storing, signal: AbortSignal): Promise<void> {
+async function tryOnce(
+  segments: readonly NewSegment[],
+  { store, runtime }: Storing,
+  signal: AbortSignal,
+): Promise<void> {
   const time = new AbortController();
-  const cancel = clock.after(ATTEMPT_MILLIS, () => {
+  const cancel = runtime.clock.after(ATTEMPT_MILLIS, () => {
     time.abort(new DeadlineError(`Firestore did not answer a commit within ${ATTEMPT_MILLIS} ms`));
   });
   try {

@@ -1,20 +1,18 @@
 import { backoffDelay } from '../../base/backoff.ts';
-import { abortReason, type Clock, sleep } from '../../base/clock.ts';
+import { abortReason, sleep } from '../../base/clock.ts';
 import { toError } from '../../base/errors.ts';
-import type { Random } from '../../base/ids.ts';
-import { describeError, type Logger } from '../../base/logging.ts';
-import type { Metrics } from '../../base/metrics.ts';
+import { describeError } from '../../base/logging.ts';
 import { onAbort } from '../../base/on-abort.ts';
+import type { Runtime } from '../../base/runtime.ts';
 import type { RowCall, SendRowCall } from '../../model/row-call.ts';
 import { formatTableName } from '../../model/table-name.ts';
 import { Batch, type Effect } from './batch.ts';
 import { joinRequests, partsOf, rowOf } from './coalesce.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
-import { isBeyondHorizon } from '../../markers/lifetime.ts';
-import { Queue } from './queue.ts';
+import { isBeyondHorizon } from '../../markers/marker.ts';
 import { RowLane } from './row-lane.ts';
-import { Turns } from './turns.ts';
+import { Queue, Turns } from './turns.ts';
 import { outOfTime, type Outcome } from '../../markers/outcome.ts';
 
 export interface MarkedWritesOptions {
@@ -29,10 +27,7 @@ export interface MarkedWritesOptions {
 
 export interface MarkedWritesDependencies {
   readonly send: SendRowCall;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
+  readonly runtime: Runtime;
 }
 
 /** Attempts of one request within one invocation; after them the work is given back and sent again from outside. */
@@ -66,7 +61,7 @@ export class MarkedWrites {
     this.#options = options;
     this.#with = dependencies;
     this.#turns = new Turns(options.maxInFlightRequests);
-    dependencies.metrics.observe('inFlightRequests', () => this.#inFlight);
+    dependencies.runtime.metrics.observe('inFlightRequests', () => this.#inFlight);
   }
 
   /**
@@ -117,7 +112,7 @@ export class MarkedWrites {
   #start(lane: RowLane): void {
     this.#atWork += 1;
     this.#writeLane(lane).catch((error: unknown) => {
-      this.#with.logger.log('ERROR', 'a row was left as it is', { error: describeError(error) });
+      this.#with.runtime.logger.log('ERROR', 'a row was left as it is', { error: describeError(error) });
     });
   }
 
@@ -126,7 +121,7 @@ export class MarkedWrites {
     try {
       while (lane.hasWaiting) await this.#write(lane);
     } catch (error) {
-      this.#with.logger.log('ERROR', 'conditional writes failed', { error: describeError(error) });
+      this.#with.runtime.logger.log('ERROR', 'conditional writes failed', { error: describeError(error) });
       const message = `a conditional write failed: ${toError(error).message}`;
       this.#settle(lane, lane.undecided(), { kind: 'unfinished', reason: 'unexpected', message });
     } finally {
@@ -149,7 +144,7 @@ export class MarkedWrites {
       try {
         group = this.#sendable(lane, group ?? lane.take());
         if (!isSome(group)) return;
-        if (attempt > 1) this.#with.metrics.count('writesRetried', group.length);
+        if (attempt > 1) this.#with.runtime.metrics.count('writesRetried', group.length);
         verdict = await this.#send(group);
       } finally {
         this.#turns.giveBack();
@@ -175,7 +170,7 @@ export class MarkedWrites {
 
   /** A row that waits for its next attempt holds up no other. */
   async #rest(attempt: number): Promise<void> {
-    const { clock, random } = this.#with;
+    const { clock, random } = this.#with.runtime;
     this.#atWork -= 1;
     this.#pump();
     await sleep(clock, backoffDelay(RETRIES, attempt, random), this.#never);
@@ -184,7 +179,7 @@ export class MarkedWrites {
 
   /** Those of a group that are still wanted and may still be sent. */
   #sendable(lane: RowLane, group: readonly Effect[]): readonly Effect[] {
-    const now = this.#with.clock.now();
+    const now = this.#with.runtime.clock.now();
     return group.filter((effect) => {
       if (!effect.isWanted) {
         lane.done(effect);
@@ -197,7 +192,8 @@ export class MarkedWrites {
   }
 
   async #send(group: readonly [Effect, ...Effect[]]): Promise<Verdict> {
-    const { clock, metrics, send } = this.#with;
+    const { send, runtime } = this.#with;
+    const { clock, metrics } = runtime;
     const [{ envelope: first }] = group;
     const { table, appProfileId } = first;
     const call: RowCall = {
@@ -231,7 +227,7 @@ export class MarkedWrites {
   }
 
   #count(envelope: Envelope, result: Outcome, told: number): void {
-    const { metrics } = this.#with;
+    const { metrics } = this.#with.runtime;
     switch (result.kind) {
       case 'applied':
       case 'deduplicated': {
@@ -257,7 +253,7 @@ export class MarkedWrites {
   }
 
   #countFor(metric: 'destination.recordsSend' | 'destination.sendErrors', { table }: Envelope): void {
-    this.#with.metrics.count(metric, 1, formatTableName(table));
+    this.#with.runtime.metrics.count(metric, 1, formatTableName(table));
   }
 }
 

@@ -29,13 +29,13 @@ export function verdictOf(reply: RowReply, envelopes: number, table: TableName):
 
 function verdictOfFailure(status: Status, envelopes: number, table: TableName): Verdict {
   const { code, message } = status;
-  if (STATUSES[code].passes === 'yes' || isConnectionLoss(status)) {
+  const { passes, blamesCall } = STATUSES[code];
+  if (passes === 'yes' || isConnectionLoss(status)) {
     const advice = 'whether it was applied is unknown; it is sent again as it is, and its marker decides';
     return { kind: 'retry', trouble: unfinished(table, status, 'transient', advice) };
   }
+  if (blamesCall) return envelopes === 1 ? { kind: 'rejected', status } : { kind: 'take-apart' };
   switch (code) {
-    case 'INVALID_ARGUMENT':
-      return envelopes === 1 ? { kind: 'rejected', status } : { kind: 'take-apart' };
     case 'NOT_FOUND':
       if (!isMissingFamily(status)) return unfinished(table, status, 'missing-table', MISSING_TABLE);
       // One envelope's missing family refuses those beside it.

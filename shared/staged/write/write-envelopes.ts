@@ -1,12 +1,67 @@
-import type { Envelope } from '../envelope/envelope.ts';
-import type { MarkedWrites } from './marked-writes.ts';
+import { RedeliverError } from '../../base/errors.ts';
+import type { Runtime } from '../../base/runtime.ts';
+import type { FailurePolicy } from '../../letters/policy.ts';
+import type { Outcome, Unfinished } from '../../markers/outcome.ts';
 import type { TargetCheck } from '../../markers/target-check.ts';
 import { targetKey, targetsOf } from '../../markers/target.ts';
-import type { Unfinished, Outcome } from '../../markers/outcome.ts';
+import type { ReceivedEnvelope } from '../envelope/create-envelope.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import { failedEnvelope } from './failed-envelope.ts';
+import type { MarkedWrites } from './marked-writes.ts';
 
 export interface EnvelopeWriting {
   readonly writes: Pick<MarkedWrites, 'submit'>;
   readonly targets: Pick<TargetCheck, 'check' | 'forget'>;
+}
+
+/** Everything that envelopes need from here on; made once per instance by the wiring. */
+export interface EnvelopeApplying extends EnvelopeWriting {
+  /** What becomes of envelopes that can never be applied. */
+  readonly onRejected: FailurePolicy;
+  readonly runtime: Runtime;
+}
+
+/**
+ * The envelopes of one message straight into their rows, without staging: the message's identity is durable in Pub/Sub.
+ * Resolves when every one is applied, was applied before, or is durably handed to the failure policy, which is when the
+ * message may be acknowledged; rejects with a {@link RedeliverError} when it must be redelivered.
+ */
+export async function writeOnReceipt(
+  received: readonly ReceivedEnvelope[],
+  applying: EnvelopeApplying,
+  signal: AbortSignal,
+): Promise<void> {
+  const envelopes = received.map(({ envelope }) => envelope);
+  const [open] = await applyEnvelopes(envelopes, applying, signal, received);
+  if (open) throw new RedeliverError(open.reason, open.message);
+}
+
+/**
+ * Envelopes into their rows. Resolves with those that are unfinished; with none once every one is applied, was applied
+ * before, or is durably handed to the failure policy. The policy runs last, and only once nothing of them is left:
+ * an outage does not file the same letter twice.
+ *
+ * @param received the records of the envelopes, in their order, where their message brought them.
+ */
+export async function applyEnvelopes(
+  envelopes: readonly Envelope[],
+  applying: EnvelopeApplying,
+  signal: AbortSignal,
+  received?: readonly ReceivedEnvelope[],
+): Promise<readonly Unfinished[]> {
+  const { onRejected, runtime } = applying;
+  const outcomes = await writeEnvelopes(envelopes, applying, signal);
+  recordLatencies(envelopes, outcomes, runtime, received);
+  const open = outcomes.filter((outcome) => outcome.kind === 'unfinished');
+  if (open.length > 0) return open;
+  const failed = envelopes.flatMap(
+    (envelope, index) => failedEnvelope(envelope, outcomes[index] as Outcome, received?.[index]?.record) ?? [],
+  );
+  if (failed.length > 0) {
+    runtime.metrics.count('numRecordsSendErrors', failed.length);
+    await onRejected.handle(failed, signal);
+  }
+  return open;
 }
 
 /**
@@ -28,15 +83,28 @@ export async function writeEnvelopes(
   const refusalOf = (envelope: Envelope): Unfinished | undefined =>
     refusals.size > 0 ? refusals.get(targetKey(envelope)) : undefined;
   const sent = refusals.size > 0 ? envelopes.filter((envelope) => !refusalOf(envelope)) : envelopes;
-  const results = await writes.submit(sent, signal);
-  for (const [index, result] of results.entries()) {
-    if (result.kind === 'unfinished' && isOfTarget(result)) targets.forget(sent[index] as Envelope);
+  const outcomes = await writes.submit(sent, signal);
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.kind === 'unfinished' && isOfTarget(outcome)) targets.forget(sent[index] as Envelope);
   }
-  if (sent.length === envelopes.length) return results;
-  const next = results.values();
+  if (sent.length === envelopes.length) return outcomes;
+  const next = outcomes.values();
   return envelopes.map((envelope) => refusalOf(envelope) ?? (next.next().value as Outcome));
 }
 
 /** Whether a failure may come from what the target is. */
 const isOfTarget = ({ reason }: Unfinished): boolean =>
   reason === 'missing-table' || reason === 'missing-family' || reason === 'refused';
+
+function recordLatencies(
+  envelopes: readonly Envelope[],
+  outcomes: readonly Outcome[],
+  { clock, metrics }: Runtime,
+  received: readonly ReceivedEnvelope[] | undefined,
+): void {
+  const now = clock.now();
+  for (const [index, { source }] of envelopes.entries()) {
+    if (outcomes[index]?.kind !== 'applied' || received?.[index]?.isReplayed === true) continue;
+    metrics.record('publishToAppliedLatency', now - Number(source.publishTimeMicros / 1000n));
+  }
+}

@@ -1,7 +1,8 @@
 import { identityOf } from '../../../shared/model/identity.ts';
 import type { Mutation } from '../../../shared/model/mutation.ts';
 import { type TableName, tableName } from '../../../shared/model/table-name.ts';
-import { createEnvelope, type Envelope } from '../../../shared/staged/envelope/envelope.ts';
+import { createEnvelope } from '../../../shared/staged/envelope/create-envelope.ts';
+import type { Envelope } from '../../../shared/staged/envelope/envelope.ts';
 import { encodeSegment } from '../../../shared/staged/envelope/segment.ts';
 
 /** The table of every staged case. */

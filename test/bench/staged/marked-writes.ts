@@ -33,7 +33,7 @@ export function openWrites(address: string): OpenedWrites {
       requestTimeoutMillis: REQUEST_TIMEOUT_MILLIS,
       perDestinationMetrics: false,
     },
-    { send, clock: systemClock, random: systemRandom, metrics, logger: createLogger({}) },
+    { send, runtime: { clock: systemClock, random: systemRandom, metrics, logger: createLogger({}) } },
   );
   return {
     send,

@@ -6,6 +6,7 @@ import { createMetrics, type MetricsRegistry } from '../../../shared/base/metric
 import type { TickOutcome, Ticks } from '../../../shared/coordinator/tick.ts';
 import { nextSlot, type PipelineRun, runTicks } from '../../../shared/coordinator/tick-loop.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { testRuntime } from '../../support/test-runtime.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const DONE: TickOutcome = { kind: 'ticked', counts: { completed: 1 } };
@@ -59,7 +60,8 @@ function start(startMillis = 3_000): void {
 }
 
 const begin = (): void => {
-  run = runTicks(pipeline, { clock, metrics, logger: createLogger({}, (line) => lines.push(line)) }, stop.signal);
+  const logger = createLogger({}, (line) => lines.push(line));
+  run = runTicks(pipeline, testRuntime({ clock, metrics, logger }), stop.signal);
 };
 
 beforeEach(() => {

@@ -5,6 +5,7 @@ import { TargetCheck, type TargetCheckOptions } from '../../../shared/markers/ta
 import { type ProfileReading, type Target, targetProblems, type TargetFamily } from '../../../shared/markers/target.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { testRuntime } from '../../support/test-runtime.ts';
 
 const TARGET: Target = { table: tableName('p', 'i', 't'), appProfileId: 'one', markerFamily: 'markers' };
 const TRANSACTIONAL: ProfileReading = { kind: 'found', isSingleCluster: true, isTransactional: true };
@@ -111,7 +112,7 @@ describe('the check of a target', () => {
     const logger = createLogger({}, (line) => lines.push(line));
     const check = new TargetCheck(
       { declaredFamilies: {}, idleMillis: 3_600_000, ...options },
-      { admin, clock, logger },
+      { admin, runtime: testRuntime({ clock, logger }) },
     );
     const ask = (families: readonly string[] = ['f'], signal = new AbortController().signal) =>
       check.check(TARGET, families, signal);

@@ -1,7 +1,5 @@
 import { RedeliverError } from '../../../shared/base/errors.ts';
 import type { Random } from '../../../shared/base/ids.ts';
-import { createLogger } from '../../../shared/base/logging.ts';
-import { createMetrics } from '../../../shared/base/metrics.ts';
 import { failPolicy } from '../../../shared/letters/policy.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
@@ -12,19 +10,19 @@ import { weightOf } from '../../../shared/staged/stage/backlog-view.ts';
 import { commitSegments } from '../../../shared/staged/commit/commit-segments.ts';
 import { MarkedWrites } from '../../../shared/staged/write/marked-writes.ts';
 import type { CommittingStore, StagingStore } from '../../../shared/staged/ports.ts';
-import type { CommitWork } from '../../../shared/staged/checkpoint/work-message.ts';
+import type { CommitWork } from '../../../shared/staged/work-message.ts';
 import { stageMessage } from '../../../shared/staged/stage/stage-message.ts';
 import { Stager } from '../../../shared/staged/stage/stager.ts';
 import { TargetCheck } from '../../../shared/markers/target-check.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
 import { type Instance, remote } from './pool.ts';
 import type { SimulatedProcess } from './process.ts';
+import { testRuntime } from '../../support/test-runtime.ts';
 
 /** The functions as their wiring builds them, for one simulated process. */
 
 export const PIPELINE = 'counters';
 export const TABLE = tableName('p', 'i', 't');
-export const quiet = createLogger({}, () => undefined);
 
 /** Resolves when the message may be acknowledged. */
 export type Handle<Message> = (message: Message, signal: AbortSignal) => Promise<void>;
@@ -35,23 +33,12 @@ export function startStager(
   maxStagedEntries: number,
   random: Random,
 ): Handle<PushedMessage> {
-  const { clock } = process;
-  const metrics = createMetrics();
+  const runtime = testRuntime({ clock: process.clock, random });
   const reached = remote(process, store);
   let segments = 0;
   const prefix = String(random());
-  const stager = new Stager({
-    store: reached,
-    clock,
-    random,
-    metrics,
-    logger: quiet,
-    newSegmentId: () => `${prefix}-${(segments += 1)}`,
-  });
-  const backpressure = new Backpressure(
-    { maxStagedEntries, maxStagedBytes: 1e9 },
-    { store: reached, clock, metrics, logger: quiet },
-  );
+  const stager = new Stager({ store: reached, runtime, newSegmentId: () => `${prefix}-${(segments += 1)}` });
+  const backpressure = new Backpressure({ maxStagedEntries, maxStagedBytes: 1e9 }, { store: reached, runtime });
   return (message, signal) =>
     stageMessage(
       message,
@@ -76,7 +63,7 @@ export function startStager(
         },
         policy: failPolicy(),
         perDestinationMetrics: false,
-        metrics,
+        metrics: runtime.metrics,
       },
       signal,
     );
@@ -88,23 +75,20 @@ export function startCommitter(
   send: SendRowCall,
   random: Random,
 ): Handle<CommitWork> {
-  const { clock } = process;
-  const metrics = createMetrics();
+  const runtime = testRuntime({ clock: process.clock, random });
   const committer = {
     store: remote(process, store),
     writes: new MarkedWrites(
       { maxInFlightRequests: 3, requestTimeoutMillis: 5000, perDestinationMetrics: false },
-      { ...remote(process, { send }), clock, random, metrics, logger: quiet },
+      { ...remote(process, { send }), runtime },
     ),
     targets: new TargetCheck(
       { declaredFamilies: {}, idleMillis: 3_600_000 },
-      { admin: new FakeTargetAdmin(), clock, logger: quiet },
+      { admin: new FakeTargetAdmin(), runtime },
     ),
     onRejected: failPolicy(),
     newHolder: () => String(random()),
-    clock,
-    metrics,
-    logger: quiet,
+    runtime,
   };
   return (work, signal) => commitSegments(work, committer, signal);
 }

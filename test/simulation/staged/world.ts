@@ -1,24 +1,24 @@
 import type { CheckAndMutateRowRequest } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { Random } from '../../../shared/base/ids.ts';
-import { createMetrics } from '../../../shared/base/metrics.ts';
 import { runTicks } from '../../../shared/coordinator/tick-loop.ts';
 import { encodeEntry } from '../../../shared/mapping/rows/entry-wire.ts';
 import { identityOfId } from '../../../shared/model/identity.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
-import type { CommitWork } from '../../../shared/staged/checkpoint/work-message.ts';
+import type { CommitWork } from '../../../shared/staged/work-message.ts';
 import { createTicks } from '../../../shared/coordinator/tick.ts';
 import { checkpointDecider } from '../../../shared/staged/checkpoint/checkpoint-decider.ts';
 import { FakeMarkedTable, type Mishap } from '../../support/fake-marked-table.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { MemoryStageStore, type StoreFault } from '../../support/memory-stage-store.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
-import { deliver, PIPELINE, quiet, startCommitter, startStager } from './functions.ts';
+import { deliver, PIPELINE, startCommitter, startStager } from './functions.ts';
 import { Pool, remote } from './pool.ts';
 import { SimulatedProcess } from './process.ts';
 import type { Schedule } from './schedule.ts';
 import { SimulatedSubscription } from './subscription.ts';
 import { Witness } from './witness.ts';
+import { testRuntime } from '../../support/test-runtime.ts';
 
 const INVOCATION_MILLIS = 20_000;
 const ACK_DEADLINE_MILLIS = 25_000;
@@ -187,7 +187,7 @@ class World {
       },
     };
     const { clock } = process;
-    const runtime = { clock, metrics: createMetrics(), logger: quiet };
+    const runtime = testRuntime({ clock, random: this.#random });
     const store = remote(process, this.#witness.coordinator);
     const decider = checkpointDecider(
       PIPELINE,

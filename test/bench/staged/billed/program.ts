@@ -8,7 +8,7 @@ import { failPolicy } from '../../../../shared/letters/policy.ts';
 import { openTargetAdmin } from '../../../../shared/google/bigtable/target-admin.ts';
 import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
 import { type Committer, commitSegments } from '../../../../shared/staged/commit/commit-segments.ts';
-import type { CommitWork } from '../../../../shared/staged/checkpoint/work-message.ts';
+import type { CommitWork } from '../../../../shared/staged/work-message.ts';
 import { Stager } from '../../../../shared/staged/stage/stager.ts';
 import { TargetCheck } from '../../../../shared/markers/target-check.ts';
 import { createTicks } from '../../../../shared/coordinator/tick.ts';
@@ -31,12 +31,12 @@ await makeTable(bigtable.address);
 const opened = openWrites(bigtable.address);
 const { writes, metrics } = opened;
 const logger = createLogger({});
-const dependencies = { clock: systemClock, random: systemRandom, metrics, logger };
+const runtime = { clock: systemClock, random: systemRandom, metrics, logger };
 const database = createStageDatabase({ databaseId: '(default)', projectId: 'bench' });
 const { staging, coordinator, committing } = database.stores(PIPELINE);
 const forEver = new AbortController().signal;
 
-const stager = new Stager({ ...dependencies, store: staging, newSegmentId: randomUUID });
+const stager = new Stager({ runtime, store: staging, newSegmentId: randomUUID });
 await stager.stage(kibEnvelopes(envelopes), forEver);
 
 const sent: CommitWork[] = [];
@@ -51,15 +51,15 @@ const staged = {
   maxStagedEntries: envelopes,
   maxStagedBytes: envelopes * 2048,
 };
-const decider = checkpointDecider(PIPELINE, staged, { store: coordinator, topic, runtime: dependencies });
+const decider = checkpointDecider(PIPELINE, staged, { store: coordinator, topic, runtime });
 const ticks = createTicks(decider, { store: coordinator, clock: systemClock, owner: randomUUID() });
 await ticks.tick(forEver);
 
 const admin = openTargetAdmin({ emulatorEndpoint: bigtable.address });
 const committer: Committer = {
-  ...dependencies,
+  runtime,
   writes,
-  targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, clock: systemClock, logger }),
+  targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, runtime }),
   store: committing,
   onRejected: failPolicy(),
   newHolder: randomUUID,

@@ -55,10 +55,7 @@ async function open(wanted: Way): Promise<Store> {
 function stageMessages(envelopesPerMessage: number, concurrency: number): Store {
   const stager = new Stager({
     store: createStageDatabase(DATABASE).stores(PIPELINE).staging,
-    clock: systemClock,
-    random: systemRandom,
-    metrics: createMetrics(),
-    logger: createLogger({}),
+    runtime: { clock: systemClock, random: systemRandom, metrics: createMetrics(), logger: createLogger({}) },
     newSegmentId: randomUUID,
   });
   const stage = (from: number, to: number): Promise<void> =>

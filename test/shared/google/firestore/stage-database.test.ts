@@ -7,7 +7,7 @@ import {
 } from '../../../../shared/google/firestore/stage-database.ts';
 import type { StatusName } from '../../../../shared/model/status.ts';
 import type { NewSegment } from '../../../../shared/staged/ports.ts';
-import type { PipelineState } from '../../../../shared/staged/checkpoint/state.ts';
+import type { PipelineState } from '../../../../shared/staged/state.ts';
 import { StoreError } from '../../../../shared/model/store-error.ts';
 import { withEnvironment } from '../../../support/environment.ts';
 

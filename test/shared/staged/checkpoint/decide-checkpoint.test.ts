@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decideCheckpoint, type TickView } from '../../../../shared/staged/checkpoint/decide-checkpoint.ts';
 import { dispatchLease, packWork, ranOut } from '../../../../shared/staged/checkpoint/dispatch.ts';
-import type { CheckpointState, SegmentHead } from '../../../../shared/staged/checkpoint/state.ts';
+import type { CheckpointState, SegmentHead } from '../../../../shared/staged/state.ts';
 import type { Versioned } from '../../../../shared/model/versioned.ts';
 import { OPTIONS } from '../../../support/tick-world.ts';
 

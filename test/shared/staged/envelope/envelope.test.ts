@@ -2,13 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../../shared/base/errors.ts';
 import type { Mutation } from '../../../../shared/model/mutation.ts';
-import {
-  createEnvelope,
-  entryOf,
-  MAX_ENVELOPE_MUTATIONS,
-  readEnvelope,
-} from '../../../../shared/staged/envelope/envelope.ts';
-import { StoredBytesError } from '../../../../shared/staged/envelope/errors.ts';
+import { MAX_ENVELOPE_MUTATIONS, createEnvelope, entryOf } from '../../../../shared/staged/envelope/create-envelope.ts';
+import { readEnvelope } from '../../../../shared/staged/envelope/envelope.ts';
+import { StoredBytesError } from '../../../../shared/staged/envelope/envelope-fields.ts';
 import { CheckAndMutateRowRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { anyEntry } from '../../../support/arbitraries.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry, STAGED_TABLE } from '../../../support/envelopes.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
-import { StoredBytesError } from '../../../../shared/staged/envelope/errors.ts';
+import { StoredBytesError } from '../../../../shared/staged/envelope/envelope-fields.ts';
 import { SegmentPacker } from '../../../../shared/staged/envelope/pack.ts';
 import {
   decodeSegment,

@@ -3,9 +3,11 @@ import { RedeliverError } from '../../../../shared/base/errors.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { Backpressure } from '../../../../shared/staged/stage/backpressure.ts';
-import { BYTES_PER_ENTRY, weightOf, type Weight } from '../../../../shared/staged/stage/backlog-view.ts';
-import type { PipelineState } from '../../../../shared/staged/checkpoint/state.ts';
+import { type Weight, weightOf } from '../../../../shared/staged/stage/backlog-view.ts';
+import { BYTES_PER_ENTRY } from '../../../../shared/staged/state.ts';
+import type { PipelineState } from '../../../../shared/staged/state.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { testRuntime } from '../../../support/test-runtime.ts';
 
 const CAPS = { maxStagedEntries: 10, maxStagedBytes: 10_000 };
 const START = Date.UTC(2026, 0, 1);
@@ -30,9 +32,7 @@ function setUp(first?: PipelineState) {
         return reads.answer();
       },
     },
-    clock,
-    metrics,
-    logger: createLogger({}, (line) => lines.push(line)),
+    runtime: testRuntime({ clock, metrics, logger: createLogger({}, (line) => lines.push(line)) }),
   });
   const refusal = (): RedeliverError | undefined => {
     try {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_COALESCED_ENVELOPES } from '../../../../shared/staged/write/coalesce.ts';
-import { createLogger } from '../../../../shared/base/logging.ts';
 import type { RowReply } from '../../../../shared/model/row-call.ts';
 import { MarkedWrites, MAX_ATTEMPTS } from '../../../../shared/staged/write/marked-writes.ts';
 import type { Mishap } from '../../../support/fake-marked-table.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../../../support/envelopes.ts';
 import { conditionalReply } from '../../../support/fake-row-calls.ts';
 import { forEver, markedWrites, submitOne } from '../../../support/marked-writes-harness.ts';
+import { testRuntime } from '../../../support/test-runtime.ts';
 
 /** Adds one to the row's sum; its number is its identity. */
 const counting = (number: number, row = 'k') => envelopeOf(number, rowEntry(row, addition(1n), cell(String(number))));
@@ -111,7 +111,7 @@ test('a request that cannot be made is given back with the reason, and its row i
     isBroken ? Promise.reject(new Error('no channel')) : Promise.resolve(conditionalReply(false));
   const writes = new MarkedWrites(
     { maxInFlightRequests: 1, requestTimeoutMillis: 1000, perDestinationMetrics: false },
-    { send, clock, metrics, random: () => 0.5, logger: createLogger({}, () => undefined) },
+    { send, runtime: testRuntime({ clock, metrics, random: () => 0.5 }) },
   );
   expect(await submitOne(writes, counting(1), forEver())).toEqual({
     kind: 'unfinished',
@@ -128,10 +128,7 @@ test('an answer that cannot be read is no answer', async () => {
     { maxInFlightRequests: 1, requestTimeoutMillis: 1000, perDestinationMetrics: true },
     {
       send: () => Promise.resolve({ kind: 'answered', answer: Buffer.from([0xff]) }),
-      clock,
-      metrics,
-      random: () => 0.5,
-      logger: createLogger({}, () => undefined),
+      runtime: testRuntime({ clock, metrics, random: () => 0.5 }),
     },
   );
   expect(await submitOne(writes, counting(1), forEver())).toMatchObject({ kind: 'unfinished', reason: 'refused' });

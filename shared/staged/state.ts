@@ -1,5 +1,5 @@
-import type { Led } from '../../coordinator/ports.ts';
-import type { Version } from '../../model/versioned.ts';
+import type { Led } from '../coordinator/ports.ts';
+import type { Version } from '../model/versioned.ts';
 
 /**
  * What is durable of a staged pipeline. Plain values; times are milliseconds since the epoch. Every write of them is
@@ -19,6 +19,9 @@ export interface Backlog {
   readonly envelopes: number;
   readonly bytes: number;
 }
+
+/** What an entry weighs beside its request, wherever it is held against the caps. */
+export const BYTES_PER_ENTRY = 256;
 
 /** How far a pipeline is, by its coordinator's last decision. */
 export interface Progress {

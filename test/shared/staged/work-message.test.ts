@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeWork, encodeWork } from '../../../../shared/staged/checkpoint/work-message.ts';
+import { decodeWork, encodeWork } from '../../../shared/staged/work-message.ts';
 
 const ids = fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 8 });
 

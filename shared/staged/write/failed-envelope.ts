@@ -1,6 +1,7 @@
 import type { FailedRecord, FailedSource } from '../../letters/failed-record.ts';
-import { type Envelope, entryOf } from './envelope.ts';
-import { HORIZON_MARGIN_MILLIS } from '../../markers/lifetime.ts';
+import { entryOf } from '../envelope/create-envelope.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import { HORIZON_MARGIN_MILLIS } from '../../markers/marker.ts';
 import type { Outcome } from '../../markers/outcome.ts';
 
 /**
