@@ -10,6 +10,8 @@ const foundations = ['shared/model', 'shared/base', 'shared/config', 'shared/map
 const capability = [...foundations, 'shared/records', 'shared/markers', 'shared/proto'];
 /** The words that the rooms of the bulk sink share. */
 const bulkWords = ['answer', 'verdict', 'outcome', 'ports'].map((name) => `shared/bulk/${name}.ts`);
+/** What every room of the staged sink stands on: its durable state, its messages of work, and its ports. */
+const stagedFloor = ['shared/staged/state.ts', 'shared/staged/work-message.ts', 'shared/staged/ports.ts'];
 const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['functions/', ['shared/']],
   ['shared/proto/', []],
@@ -30,7 +32,14 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/bulk/sending/', [...capability, ...bulkWords, 'shared/bulk/waiting/']],
   ['shared/bulk/repair/', [...capability, ...bulkWords, 'shared/bulk/sending/', 'shared/bulk/waiting/']],
   ['shared/bulk/', capability],
-  ['shared/staged/', [...capability, 'shared/coordinator']],
+  ['shared/staged/work-message.ts', []],
+  ['shared/staged/state.ts', ['shared/model', 'shared/coordinator']],
+  ['shared/staged/ports.ts', ['shared/model', 'shared/coordinator', ...stagedFloor]],
+  ['shared/staged/envelope/', capability],
+  ['shared/staged/stage/', [...capability, ...stagedFloor, 'shared/staged/envelope']],
+  ['shared/staged/checkpoint/', ['shared/model', 'shared/base', 'shared/coordinator', ...stagedFloor]],
+  ['shared/staged/write/', [...capability, 'shared/staged/envelope']],
+  ['shared/staged/commit/', [...capability, ...stagedFloor, 'shared/staged/envelope', 'shared/staged/write']],
   ['shared/single-row/', capability],
   ['shared/scan/', [...capability, 'shared/coordinator']],
   ['shared/change-stream/', [...capability, 'shared/coordinator']],

@@ -10,7 +10,6 @@ import { submitOne } from '../support/marked-writes-harness.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { testRuntime } from '../support/test-runtime.ts';
 
-
 interface Schedule {
   readonly seed: number;
   readonly rows: number;

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { tableName } from '../../../../shared/model/table-name.ts';
 import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
-import { type EnvelopeWriting, writeEnvelopes, writeOnReceipt } from '../../../../shared/staged/write/write-envelopes.ts';
+import {
+  type EnvelopeWriting,
+  writeEnvelopes,
+  writeOnReceipt,
+} from '../../../../shared/staged/write/write-envelopes.ts';
 import type { Unfinished, Outcome } from '../../../../shared/markers/outcome.ts';
 import { addition, cell, envelopeOf, rowEntry } from '../../../support/envelopes.ts';
 import { forEver, markedWrites } from '../../../support/marked-writes-harness.ts';
@@ -75,52 +79,54 @@ function receiving(table: Omit<FakeTableOptions, 'clock'> = {}, onRejected: Fail
 }
 
 describe('the envelopes of a message on receipt', () => {
-test('the envelopes of a message are written, and written once however often it is delivered', async () => {
-  const { table, write, metrics } = receiving();
-  await write(received(counting(1)), received(counting(2, 'other')));
-  await write(received(counting(1)), received(counting(2, 'other')));
-  expect(table.sum).toBe(2n);
-  const { counters, distributions } = metrics.snapshot();
-  expect(counters).toMatchObject({ recordsApplied: 2, requestsDeduplicated: 2 });
-  expect(distributions.publishToAppliedLatency?.count).toBe(2);
-});
-
-test('a message is not acknowledged while one of its envelopes is unfinished', async () => {
-  const { table, write } = receiving({
-    mishap: ({ rowKey }) => (rowKey.toString() === 'ill' ? { when: 'before', code: 'PERMISSION_DENIED' } : undefined),
+  test('the envelopes of a message are written, and written once however often it is delivered', async () => {
+    const { table, write, metrics } = receiving();
+    await write(received(counting(1)), received(counting(2, 'other')));
+    await write(received(counting(1)), received(counting(2, 'other')));
+    expect(table.sum).toBe(2n);
+    const { counters, distributions } = metrics.snapshot();
+    expect(counters).toMatchObject({ recordsApplied: 2, requestsDeduplicated: 2 });
+    expect(distributions.publishToAppliedLatency?.count).toBe(2);
   });
-  await expect(write(received(counting(1, 'ill')), received(counting(2)))).rejects.toMatchObject({ reason: 'refused' });
-  expect(table.sum).toBe(1n);
-});
 
-test('nothing is written to a target that is not sound', async () => {
-  const { table, admin, write } = receiving();
-  admin.families.delete('markers');
-  await expect(write(received(counting(1)))).rejects.toThrow(/marker family markers of p\.i\.t does not exist/);
-  expect(table.requests).toEqual([]);
-});
+  test('a message is not acknowledged while one of its envelopes is unfinished', async () => {
+    const { table, write } = receiving({
+      mishap: ({ rowKey }) => (rowKey.toString() === 'ill' ? { when: 'before', code: 'PERMISSION_DENIED' } : undefined),
+    });
+    await expect(write(received(counting(1, 'ill')), received(counting(2)))).rejects.toMatchObject({
+      reason: 'refused',
+    });
+    expect(table.sum).toBe(1n);
+  });
 
-test('what is refused goes to the failure policy as it was published, after everything else', async () => {
-  const policy = keepingPolicy();
-  const { write, metrics } = receiving({}, policy);
-  await write(received(bad), received(counting(1)));
-  expect(policy.handled).toMatchObject([
-    {
-      reason: 'rejected',
-      record: { data: Buffer.from('as published'), message: { attributes: { origin: 'till-7' } } },
-    },
-  ]);
-  expect(metrics.snapshot().counters).toMatchObject({ numRecordsSendErrors: 1, recordsApplied: 1 });
-});
+  test('nothing is written to a target that is not sound', async () => {
+    const { table, admin, write } = receiving();
+    admin.families.delete('markers');
+    await expect(write(received(counting(1)))).rejects.toThrow(/marker family markers of p\.i\.t does not exist/);
+    expect(table.requests).toEqual([]);
+  });
 
-test('what is refused under the policy fail keeps its message', async () => {
-  const { write } = receiving();
-  await expect(write(received(bad))).rejects.toMatchObject({ reason: 'failure-policy' });
-});
+  test('what is refused goes to the failure policy as it was published, after everything else', async () => {
+    const policy = keepingPolicy();
+    const { write, metrics } = receiving({}, policy);
+    await write(received(bad), received(counting(1)));
+    expect(policy.handled).toMatchObject([
+      {
+        reason: 'rejected',
+        record: { data: Buffer.from('as published'), message: { attributes: { origin: 'till-7' } } },
+      },
+    ]);
+    expect(metrics.snapshot().counters).toMatchObject({ numRecordsSendErrors: 1, recordsApplied: 1 });
+  });
 
-test('what waited in a dead letter is no latency', async () => {
-  const { write, metrics } = receiving();
-  await write(received(counting(1), true));
-  expect(metrics.snapshot().distributions.publishToAppliedLatency).toBeUndefined();
-});
+  test('what is refused under the policy fail keeps its message', async () => {
+    const { write } = receiving();
+    await expect(write(received(bad))).rejects.toMatchObject({ reason: 'failure-policy' });
+  });
+
+  test('what waited in a dead letter is no latency', async () => {
+    const { write, metrics } = receiving();
+    await write(received(counting(1), true));
+    expect(metrics.snapshot().distributions.publishToAppliedLatency).toBeUndefined();
+  });
 });
