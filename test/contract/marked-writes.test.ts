@@ -17,7 +17,7 @@ import { connect, createTable, type RawClient, readRows } from '../support/bigta
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable } from '../support/fake-marked-table.ts';
 import { submitOne } from '../support/marked-writes-harness.ts';
-import { testRuntime } from '../support/test-runtime.ts';
+import { testRuntime } from '../support/runtime.ts';
 
 /**
  * What the engine of conditional writes needs of a table, asked of the embedded server over real channels and of the

@@ -7,7 +7,7 @@ import { MAX_CORRELATION_ID_BYTES } from '../../shared/model/row-request.ts';
 import { MAX_MESSAGE_BYTES } from '../../shared/letters/write.ts';
 import { MAX_BODY_BYTES } from '../../shared/single-row/http/answer.ts';
 import { MAX_SEGMENTS_PER_CHECKPOINT } from '../../shared/staged/checkpoint/decide-checkpoint.ts';
-import { MAX_ENVELOPE_BYTES, MAX_ENVELOPE_MUTATIONS } from '../../shared/staged/envelope/envelope.ts';
+import { MAX_ENVELOPE_BYTES, MAX_ENVELOPE_MUTATIONS } from '../../shared/staged/envelope/create-envelope.ts';
 import { MAX_SEGMENT_BYTES } from '../../shared/staged/ports.ts';
 import { MAX_COALESCED_ENVELOPES } from '../../shared/staged/write/coalesce.ts';
 import { MAX_ATTEMPTS } from '../../shared/staged/write/marked-writes.ts';

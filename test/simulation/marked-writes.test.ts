@@ -8,7 +8,7 @@ import { FakeMarkedTable, type Mishap } from '../support/fake-marked-table.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { submitOne } from '../support/marked-writes-harness.ts';
 import { seededRandom } from '../support/seeded-random.ts';
-import { testRuntime } from '../support/test-runtime.ts';
+import { testRuntime } from '../support/runtime.ts';
 
 interface Schedule {
   readonly seed: number;

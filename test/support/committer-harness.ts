@@ -10,7 +10,7 @@ import type { FakeTableOptions } from './fake-marked-table.ts';
 import { FakeTargetAdmin } from './fake-target-admin.ts';
 import { type MarkedWritesHarness, markedWrites } from './marked-writes-harness.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
-import { testRuntime } from './test-runtime.ts';
+import { testRuntime } from './runtime.ts';
 
 export interface CommitterHarness extends MarkedWritesHarness {
   readonly store: MemoryStageStore;

@@ -5,7 +5,7 @@ import type { Outcome } from '../../shared/markers/outcome.ts';
 import { FakeMarkedTable, type FakeTableOptions } from './fake-marked-table.ts';
 import { ManualClock } from './manual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
-import { testRuntime } from './test-runtime.ts';
+import { testRuntime } from './runtime.ts';
 
 export interface MarkedWritesHarness {
   readonly clock: ManualClock;

@@ -11,13 +11,19 @@ export interface TestRuntime<Time extends Runtime['clock'] = ManualClock> extend
   readonly lines: string[];
 }
 
-/** The middle of every jitter, metrics and a log of its own; a clock that the test moves unless it is given another. */
-export function testRuntime(given?: Partial<Pick<Runtime, 'random'>>): TestRuntime;
-export function testRuntime<Time extends Runtime['clock']>(
-  given: Partial<Pick<Runtime, 'random'>> & { readonly clock: Time },
-): TestRuntime<Time>;
-export function testRuntime({ clock = new ManualClock(), random = () => 0.5 }: Partial<Runtime> = {}) {
+/** What a test hands in itself. */
+type Given = Partial<Pick<Runtime, 'random' | 'logger'> & Pick<TestRuntime, 'metrics'>>;
+
+/** The middle of every jitter, metrics and a log of its own, a clock that the test moves, but for what is given. */
+export function testRuntime(given?: Given): TestRuntime;
+export function testRuntime<Time extends Runtime['clock']>(given: Given & { readonly clock: Time }): TestRuntime<Time>;
+export function testRuntime({
+  clock = new ManualClock(),
+  random = () => 0.5,
+  metrics = createMetrics(),
+  ...given
+}: Given & Partial<Pick<Runtime, 'clock'>> = {}) {
   const lines: string[] = [];
-  const logger = createLogger({}, (line) => lines.push(line));
-  return { clock, random, metrics: createMetrics(), logger, lines };
+  const logger = given.logger ?? createLogger({}, (line) => lines.push(line));
+  return { clock, random, metrics, logger, lines };
 }

@@ -21,7 +21,7 @@ import {
 } from './bigtable-raw-client.ts';
 import { pushBody, type TestMessage } from './push-body.ts';
 import { type Answer, InstanceSignals, type LogLine, sumOf } from './sink-harness.ts';
-import { testRuntime } from './test-runtime.ts';
+import { testRuntime } from './runtime.ts';
 
 export interface StagedOptions {
   /** Options of the pipeline over those of the harness. */

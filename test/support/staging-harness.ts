@@ -7,7 +7,7 @@ import { Stager } from '../../shared/staged/stage/stager.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
 import { seededRandom } from './seeded-random.ts';
-import { testRuntime } from './test-runtime.ts';
+import { testRuntime } from './runtime.ts';
 
 export interface StagingHarness {
   readonly clock: ManualClock;

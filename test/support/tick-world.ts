@@ -8,7 +8,7 @@ import type { SegmentHead } from '../../shared/staged/state.ts';
 import type { CommitWork } from '../../shared/staged/work-message.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
-import { testRuntime } from './test-runtime.ts';
+import { testRuntime } from './runtime.ts';
 
 export const OPTIONS: CheckpointOptions = {
   checkpointIntervalMillis: 10_000,

@@ -6,7 +6,7 @@ import { createMetrics, type MetricsRegistry } from '../../../shared/base/metric
 import type { TickOutcome, Ticks } from '../../../shared/coordinator/tick.ts';
 import { nextSlot, type PipelineRun, runTicks } from '../../../shared/coordinator/tick-loop.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
-import { testRuntime } from '../../support/test-runtime.ts';
+import { testRuntime } from '../../support/runtime.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const DONE: TickOutcome = { kind: 'ticked', counts: { completed: 1 } };

@@ -5,7 +5,7 @@ import { TargetCheck, type TargetCheckOptions } from '../../../shared/markers/ta
 import { type ProfileReading, type Target, targetProblems, type TargetFamily } from '../../../shared/markers/target.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
-import { testRuntime } from '../../support/test-runtime.ts';
+import { testRuntime } from '../../support/runtime.ts';
 
 const TARGET: Target = { table: tableName('p', 'i', 't'), appProfileId: 'one', markerFamily: 'markers' };
 const TRANSACTIONAL: ProfileReading = { kind: 'found', isSingleCluster: true, isTransactional: true };

@@ -17,7 +17,7 @@ import { TargetCheck } from '../../../shared/markers/target-check.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
 import { type Instance, remote } from './pool.ts';
 import type { SimulatedProcess } from './process.ts';
-import { testRuntime } from '../../support/test-runtime.ts';
+import { testRuntime } from '../../support/runtime.ts';
 
 /** The functions as their wiring builds them, for one simulated process. */
 

@@ -18,7 +18,7 @@ import { SimulatedProcess } from './process.ts';
 import type { Schedule } from './schedule.ts';
 import { SimulatedSubscription } from './subscription.ts';
 import { Witness } from './witness.ts';
-import { testRuntime } from '../../support/test-runtime.ts';
+import { testRuntime } from '../../support/runtime.ts';
 
 const INVOCATION_MILLIS = 20_000;
 const ACK_DEADLINE_MILLIS = 25_000;

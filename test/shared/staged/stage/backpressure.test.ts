@@ -7,7 +7,7 @@ import { type Weight, weightOf } from '../../../../shared/staged/stage/backlog-v
 import { BYTES_PER_ENTRY } from '../../../../shared/staged/state.ts';
 import type { PipelineState } from '../../../../shared/staged/state.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
-import { testRuntime } from '../../../support/test-runtime.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 
 const CAPS = { maxStagedEntries: 10, maxStagedBytes: 10_000 };
 const START = Date.UTC(2026, 0, 1);

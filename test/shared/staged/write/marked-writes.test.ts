@@ -6,7 +6,7 @@ import type { Mishap } from '../../../support/fake-marked-table.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../../../support/envelopes.ts';
 import { conditionalReply } from '../../../support/fake-row-calls.ts';
 import { forEver, markedWrites, submitOne } from '../../../support/marked-writes-harness.ts';
-import { testRuntime } from '../../../support/test-runtime.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 
 /** Adds one to the row's sum; its number is its identity. */
 const counting = (number: number, row = 'k') => envelopeOf(number, rowEntry(row, addition(1n), cell(String(number))));

@@ -16,7 +16,7 @@ import type { FakeTableOptions } from '../../../support/fake-marked-table.ts';
 import { FakeTargetAdmin } from '../../../support/fake-target-admin.ts';
 import { keepingPolicy } from '../../../support/committer-harness.ts';
 import { recordOf } from '../../../support/pushed-message.ts';
-import { testRuntime } from '../../../support/test-runtime.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 
 const ILL = tableName('p', 'i', 'ill');
 
