@@ -31,7 +31,7 @@ export function startBatch(writes: readonly RowWrite[], lane: TableLane, deliver
 /**
  * One batch from its request to a decision on every entry: sent, narrowed down where it was refused together, and
  * where the pipeline creates what is missing, repaired and sent again. An entry that met a transient failure goes back
- * to its lane and comes again in another batch.
+ * to its lane and is sent again in another batch.
  */
 async function deliver(writes: readonly RowWrite[], batch: Batch, tables: TableKeeper | undefined): Promise<void> {
   if (!tables) {

@@ -84,7 +84,7 @@ export const outOfTime = (signal: AbortSignal): Outcome => ({
 export const WITHHELD: Outcome = {
   kind: 'fatal',
   reason: 'transient',
-  message: 'not sent and not applied: another request failed that comes again together with this one',
+  message: 'not sent and not applied: another request of the same message failed, and both are redelivered together',
 };
 
 export const CLOSED: Outcome = {
