@@ -1,16 +1,19 @@
+import { lazy } from '../shared/base/lazy.ts';
 import { Batcher } from '../shared/bulk/batcher.ts';
 import { RejectionGuard } from '../shared/bulk/rejection-guard.ts';
+import { TableKeeper } from '../shared/bulk/repair/table-keeper.ts';
 import { type BulkSink, writeMessage } from '../shared/bulk/write-message.ts';
+import type { ResolvedBulkSink } from '../shared/config/resolved.ts';
 import { ClientPool } from '../shared/google/bigtable/clients.ts';
+import type { BigtableAccess } from '../shared/google/bigtable/credentials.ts';
 import { createMutateRows } from '../shared/google/bigtable/mutate-rows.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { accessOf } from './parts/access.ts';
 import { entrySerializerOf } from './parts/entry-serializer.ts';
 import { failurePolicyOf } from './parts/failure-policy.ts';
-import { startInstance } from './parts/instance.ts';
+import { type Instance, startInstance } from './parts/instance.ts';
 import { pushHandler } from './parts/push-handler.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
-import { tableKeeperOf } from './parts/table-keeper.ts';
 
 /**
  * Pub/Sub push → row mutations, at least once. 204 acknowledges: every record of the message is applied, skipped, or
@@ -29,7 +32,7 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
     appProfileId: pipeline.appProfileId ?? '',
     flowControl: pipeline.writer.flowControl,
   });
-  const tables = tableKeeperOf(pipeline, access, runtime);
+  const tables = tableKeeperOf(instance, access);
   const batcher = new Batcher(pipeline.writer, { mutateRows, runtime, ...(tables && { tables }) });
   const policy = failurePolicyOf(pipeline.failure, instance);
   const sink: BulkSink = {
@@ -62,4 +65,26 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
       clients.close();
     },
   });
+}
+
+/** Keeps the tables of a create-if-needed pipeline; undefined under create-never. The admin adapter is loaded at its first use. */
+function tableKeeperOf(
+  { pipeline: { tableCreateOptions, writer }, runtime }: Instance<ResolvedBulkSink>,
+  access: BigtableAccess,
+): TableKeeper | undefined {
+  if (!tableCreateOptions) return undefined;
+  const opened = lazy(async () => {
+    const { openTableAdmin } = await import('../shared/google/bigtable/table-admin.ts');
+    return openTableAdmin(access);
+  });
+  return new TableKeeper(
+    { tableCreateOptions, ...writer },
+    {
+      runtime,
+      admin: {
+        ensure: async (...call) => (await opened()).ensure(...call),
+        checkTypes: async (...call) => (await opened()).checkTypes(...call),
+      },
+    },
+  );
 }

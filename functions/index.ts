@@ -1,7 +1,6 @@
 import { http } from '@google-cloud/functions-framework';
 import type { EntryPointName } from '../shared/deployment/entry-points.ts';
-import type { EntryPoint } from './parts/entry-point.ts';
-import { leaveFrameworkDomain } from './parts/framework-domain.ts';
+import { type EntryPoint, leaveFrameworkDomain } from './parts/entry-point.ts';
 
 /** How each entry point of the deployment's table is loaded. Only the deployed one is: a cold start pays for every module. */
 const LOADERS: Readonly<Record<EntryPointName, () => Promise<EntryPoint>>> = {

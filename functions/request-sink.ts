@@ -8,9 +8,8 @@ import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { failurePolicyOf } from './parts/failure-policy.ts';
 import { startInstance } from './parts/instance.ts';
 import { pushHandler } from './parts/push-handler.ts';
-import { replayProtectionOf } from './parts/replay-protection.ts';
 import { requestSerializerOf } from './parts/request-serializer.ts';
-import { openRowExecutor } from './parts/row-executor.ts';
+import { openRowExecutor, replayProtectionOf } from './parts/row-requests.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
 /**

@@ -1,8 +1,7 @@
 import { startedOnce } from './parts/entry-point.ts';
 import { type HttpHandler, httpHandler, serveHttp } from './parts/http-handler.ts';
 import { startInstance } from './parts/instance.ts';
-import { replayProtectionOf } from './parts/replay-protection.ts';
-import { openRowExecutor } from './parts/row-executor.ts';
+import { openRowExecutor, replayProtectionOf } from './parts/row-requests.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
 /**

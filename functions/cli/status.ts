@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sleep } from '../../shared/base/clock.ts';
+import type { ResolvedPipeline, ResolvedStaging } from '../../shared/config/resolved.ts';
 import type { StatusStore } from '../../shared/staged/ports.ts';
-import { type StagedPipeline, stagedPipelinesOf } from '../parts/staged-pipelines.ts';
 import { noteWarnings, readConfiguration } from './configuration.ts';
 import { CommandError, EXIT, type ExitCode } from './errors.ts';
 import { positiveNumber } from './option-values.ts';
@@ -111,4 +111,18 @@ const asJson = (facts: readonly PipelineFacts[], now: number): string =>
     facts.map((each) => ({ ...each, isUnattended: isUnattended(each, now) })),
     undefined,
     2,
+  );
+
+/** What is kept of a staged pipeline, and where. */
+interface StagedPipeline {
+  readonly name: string;
+  readonly staging: ResolvedStaging;
+}
+
+/** Those that stage, and so have checkpoints, among all. */
+const stagedPipelinesOf = (pipelines: Readonly<Record<string, ResolvedPipeline>>): StagedPipeline[] =>
+  Object.entries(pipelines).flatMap(([name, pipeline]) =>
+    pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint'
+      ? [{ name, staging: pipeline.commit }]
+      : [],
   );

@@ -1,6 +1,6 @@
 import { create } from 'node:domain';
 import { expect, test } from 'vitest';
-import { leaveFrameworkDomain } from '../../../functions/parts/framework-domain.ts';
+import { leaveFrameworkDomain } from '../../../functions/parts/entry-point.ts';
 
 const activeDomain = (): unknown => (process as { readonly domain?: unknown }).domain;
 
