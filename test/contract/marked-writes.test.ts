@@ -16,6 +16,7 @@ import type { Outcome } from '../../shared/markers/outcome.ts';
 import { connect, createTable, type RawClient, readRows } from '../support/bigtable-raw-client.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable } from '../support/fake-marked-table.ts';
+import { onTable } from '../../infra/local/servers/bigtable/faults.ts';
 import { submitOne } from '../support/marked-writes-harness.ts';
 import { testRuntime } from '../support/runtime.ts';
 
@@ -169,7 +170,11 @@ describe('the embedded server', () => {
     },
     loseAnswer(table) {
       const status = { code: 'UNAVAILABLE' as const, message: 'lost' };
-      bigtable.faults.add({ method: 'CheckAndMutateRow', match: { table }, effect: { kind: 'lose-answer', status } });
+      bigtable.faults.add({
+        method: 'CheckAndMutateRow',
+        where: onTable(table),
+        effect: { kind: 'lose-answer', status },
+      });
     },
     async read(table, row) {
       const rows = await readRows(client, `projects/p/instances/i/tables/${table}`);

@@ -3,6 +3,7 @@ import type { Row } from '@google-cloud/bigtable';
 import { expect, test } from 'vitest';
 import { openPlatform } from '../../infra/local/demo/platform.ts';
 import { storedCells, storedKey } from '../../infra/local/run/official-rows.ts';
+import { onSubscription } from '../../infra/local/servers/pubsub/faults.ts';
 import { sleep, systemClock } from '../../shared/base/clock.ts';
 
 const file = (name: string): string => fileURLToPath(new URL(`fixtures/on-receipt/${name}`, import.meta.url));
@@ -23,7 +24,12 @@ test('a staged sink that commits on receipt, a real process, counts every Protob
   const { connector, servers, pubsub, tableOf } = platform;
   const [pipeline] = connector.pipelines;
   const { name: subscription, topic } = pipeline!.input;
-  servers.pubsub.faults.add({ kind: 'duplicate', subscription, times: MESSAGES });
+  servers.pubsub.faults.add({
+    method: 'Acknowledgement',
+    where: onSubscription(subscription),
+    times: MESSAGES,
+    effect: { kind: 'lose' },
+  });
 
   await Promise.all(
     Array.from({ length: MESSAGES }, (_, index) =>

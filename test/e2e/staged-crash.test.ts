@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { sleep, systemClock } from '../../shared/base/clock.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { onSubscription } from '../../infra/local/servers/pubsub/faults.ts';
 import { openCounters, type Counter, type Counters } from '../support/staged-counters.ts';
 
 /** Another run of the same moments: `CRASH_SEED=<seed>`. What the processes do in them is up to the machine. */
@@ -52,12 +53,18 @@ test(`stager, committer and coordinator killed with SIGKILL again and again: eve
 function disturb({ platform: { connector, servers } }: Counters): void {
   const { bigtable, firestore, pubsub } = servers;
   for (const { name: subscription, push } of connector.plan.subscriptions) {
-    if (push) pubsub.faults.add({ kind: 'duplicate', subscription, every: 5 });
+    if (push)
+      pubsub.faults.add({
+        method: 'Acknowledgement',
+        where: onSubscription(subscription),
+        every: 5,
+        times: Infinity,
+        effect: { kind: 'lose' },
+      });
   }
-  let writes = 0;
   bigtable.faults.add({
     method: 'CheckAndMutateRow',
-    match: { where: () => (writes += 1) % 11 === 0 },
+    every: 11,
     times: Infinity,
     effect: { kind: 'lose-answer', status: { code: 'UNAVAILABLE', message: 'the answer was lost' } },
   });

@@ -159,7 +159,7 @@ function recordRequests(bigtable: LocalBigtable): MutateRowsRequest[] {
   };
   bigtable.faults.add({
     method: 'MutateRows',
-    match: { where },
+    where,
     times: Infinity,
     effect: { kind: 'delay', delayMillis: 0 },
   });

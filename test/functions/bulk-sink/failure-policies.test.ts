@@ -111,7 +111,11 @@ describe('dead-letter', () => {
       pipeline: { deadLetter: { topic: DEAD_LETTER_TOPIC, flushTimeout: '200ms' } },
       deadLetters: 'topic',
     });
-    const slow = sink.deadLetters?.pubsub.faults.add({ kind: 'delay', method: 'publish', delayMillis: 600 });
+    const slow = sink.deadLetters?.pubsub.faults.add({
+      method: 'Publish',
+      times: Infinity,
+      effect: { kind: 'delay', delayMillis: 600 },
+    });
     const { status, text } = await sink.push({ data: badEntry('row') });
     expect(status).toBe(503);
     expect(text).toContain('flushTimeout of 200 ms was used up');

@@ -68,11 +68,9 @@ describe('what is in flight', () => {
     sink.bigtable.faults.add({
       method: 'MutateRows',
       times: Infinity,
-      match: {
-        where: ({ entries }) => {
-          seen.push({ at: performance.now(), entries: entries.length });
-          return true;
-        },
+      where: ({ entries }) => {
+        seen.push({ at: performance.now(), entries: entries.length });
+        return true;
       },
       effect: { kind: 'delay', delayMillis: HELD_MILLIS },
     });

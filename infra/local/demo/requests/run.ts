@@ -14,6 +14,7 @@ import { expectedRoutes, planRequests, requestData, type RequestMessage } from '
 import { readAirportDays } from './read-back.ts';
 import { describeRequests, introduceRequests, type RequestsReport } from './report.ts';
 import { ResultReader } from './results.ts';
+import { onSubscription } from '../../servers/pubsub/faults.ts';
 import { judgeRequests } from './verdict.ts';
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -110,12 +111,17 @@ function pipelineOf({ connector }: Platform, name: Name): RequestPipeline {
 /** The result says how often it struck so far. */
 function makeTrouble({ connector, servers }: Platform): () => RequestsReport['trouble'] {
   const again = connector.pipelines.map(({ input: { name: subscription } }) =>
-    servers.pubsub.faults.add({ kind: 'duplicate', subscription, every: ACKNOWLEDGEMENT_LOST_EVERY }),
+    servers.pubsub.faults.add({
+      method: 'Acknowledgement',
+      where: onSubscription(subscription),
+      every: ACKNOWLEDGEMENT_LOST_EVERY,
+      times: Infinity,
+      effect: { kind: 'lose' },
+    }),
   );
-  let requests = 0;
   const lost = servers.bigtable.faults.add({
     method: 'CheckAndMutateRow',
-    match: { where: () => (requests += 1) % ANSWER_LOST_EVERY === 0 },
+    every: ANSWER_LOST_EVERY,
     times: Infinity,
     effect: { kind: 'lose-answer', status: { code: 'UNAVAILABLE', message: 'the answer was lost on purpose' } },
   });

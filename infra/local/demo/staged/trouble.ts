@@ -1,5 +1,7 @@
 import { sleep, systemClock } from '../../../../shared/base/clock.ts';
 import type { RunningFunction } from '../../run/start-functions.ts';
+import { onSubscription } from '../../servers/pubsub/faults.ts';
+import { onTable } from '../../servers/bigtable/faults.ts';
 import type { Platform } from '../platform.ts';
 
 /** What goes wrong in a run, on purpose, and how often it did. */
@@ -28,19 +30,26 @@ export function makeTrouble(
   const duplicated = (purpose: 'records' | 'work', every: number): { readonly hits: number }[] =>
     connector.plan.subscriptions
       .filter((one) => one.purpose === purpose)
-      .map(({ name: subscription }) => pubsub.faults.add({ kind: 'duplicate', subscription, every }));
+      .map(({ name: subscription }) =>
+        pubsub.faults.add({
+          method: 'Acknowledgement',
+          where: onSubscription(subscription),
+          every,
+          times: Infinity,
+          effect: { kind: 'lose' },
+        }),
+      );
   const again = duplicated('records', RECORDS_AGAIN_EVERY);
   const workAgain = duplicated('work', WORK_AGAIN_EVERY);
   const unanswered = bigtable.faults.add({
     method: 'CheckAndMutateRow',
-    match: { table: victim },
+    where: onTable(victim),
     times: UNANSWERED,
     effect: { kind: 'never-answer', isApplied: true },
   });
-  let writes = 0;
   const lost = bigtable.faults.add({
     method: 'CheckAndMutateRow',
-    match: { where: () => (writes += 1) % ANSWER_LOST_EVERY === 0 },
+    every: ANSWER_LOST_EVERY,
     times: Infinity,
     effect: { kind: 'lose-answer', status: { code: 'UNAVAILABLE', message: 'the answer was lost on purpose' } },
   });

@@ -1,77 +1,61 @@
-import { GrpcError } from '../rpc/grpc.ts';
-import type {
+import { GrpcError, type Service } from '../rpc/grpc.ts';
+import {
   BigtableTableAdminDefinition,
-  CreateTableRequest,
-  DropRowRangeRequest,
-  ListTablesRequest,
-  ListTablesResponse,
-  UpdateTableRequest,
+  type CreateTableRequest,
+  type DropRowRangeRequest,
+  type ListTablesRequest,
+  type ListTablesResponse,
+  type UpdateTableRequest,
 } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import { Table, Table_View } from '../../../../shared/proto/google/bigtable/admin/v2/table.ts';
 import type { Operation } from '../../../../shared/proto/google/longrunning/operations.ts';
-import { unary, type CallContext } from './calls.ts';
+import { serve, type CallContext } from '../rpc/calls.ts';
 import { modifyFamilies, parseFamilies } from './column-families.ts';
 import type { Database } from './database.ts';
+import type { BigtableCalls } from './faults.ts';
 import { StoredTable } from './table-store.ts';
 import { tableMessage } from './table-message.ts';
-import { type HandlersOf } from '../rpc/definition.ts';
 
-/** The RPCs of `google.bigtable.admin.v2.BigtableTableAdmin` that are served; the others are UNIMPLEMENTED. */
-export type AdminService = Pick<
-  HandlersOf<BigtableTableAdminDefinition>,
-  | 'createTable'
-  | 'getTable'
-  | 'listTables'
-  | 'updateTable'
-  | 'deleteTable'
-  | 'modifyColumnFamilies'
-  | 'dropRowRange'
-  | 'generateConsistencyToken'
-  | 'checkConsistency'
->;
-
-export function adminService({ tables }: Database, context: CallContext): AdminService {
-  return {
-    createTable: unary(context, 'CreateTable', (request) => {
+/** The RPCs of `google.bigtable.admin.v2.BigtableTableAdmin` that are served. */
+export function adminService({ tables }: Database, context: CallContext<BigtableCalls>): Service {
+  return serve(BigtableTableAdminDefinition, context, {
+    createTable: (request) => {
       const table = newTable(request);
       tables.add(table);
       return tableMessage(table, Table_View.SCHEMA_VIEW);
-    }),
-    getTable: unary(context, 'GetTable', ({ name, view }) =>
+    },
+    getTable: ({ name, view }) =>
       tableMessage(tables.require(name), view === Table_View.VIEW_UNSPECIFIED ? Table_View.SCHEMA_VIEW : view),
-    ),
-    listTables: unary(context, 'ListTables', (request) => listTables(tables.list(request.parent), request)),
-    updateTable: unary(context, 'UpdateTable', (request) =>
-      updateTable(tables.require(request.table?.name ?? ''), request),
-    ),
-    deleteTable: unary(context, 'DeleteTable', ({ name }) => {
+    listTables: (request) => listTables(tables.list(request.parent), request),
+    updateTable: (request) => updateTable(tables.require(request.table?.name ?? ''), request),
+    deleteTable: ({ name }) => {
       const table = tables.require(name);
       if (table.isDeletionProtected) {
         throw new GrpcError('FAILED_PRECONDITION', `Table is protected against deletion: ${name}`);
       }
       tables.delete(name);
       return {};
-    }),
-    modifyColumnFamilies: unary(context, 'ModifyColumnFamilies', ({ name, modifications }) => {
+    },
+    modifyColumnFamilies: ({ name, modifications }) => {
       const table = tables.require(name);
       table.changeFamilies(modifyFamilies(table.families, modifications, name));
       return tableMessage(table, Table_View.SCHEMA_VIEW);
-    }),
-    dropRowRange: unary(context, 'DropRowRange', (request) => {
+    },
+    dropRowRange: (request) => {
       dropRowRange(tables.require(request.name), request);
       return {};
-    }),
-    generateConsistencyToken: unary(context, 'GenerateConsistencyToken', ({ name }) => ({
+    },
+    generateConsistencyToken: ({ name }) => ({
       consistencyToken: `consistent:${tables.require(name).name}`,
-    })),
+    }),
     // There is one cluster: what is written is everywhere.
-    checkConsistency: unary(context, 'CheckConsistency', ({ name, consistencyToken }) => {
+    checkConsistency: ({ name, consistencyToken }) => {
       if (consistencyToken !== `consistent:${tables.require(name).name}`) {
         throw new GrpcError('INVALID_ARGUMENT', `Consistency token is not one of ${name}`);
       }
       return { consistent: true };
-    }),
-  };
+    },
+  });
 }
 
 const TABLE_ID = /^[-_.a-zA-Z0-9]{1,50}$/;

@@ -1,16 +1,8 @@
 import type { Status } from '../../../../shared/model/status.ts';
-import { requestedRowKeys, requestedTable, type RequestOf, type RpcMethod } from './rpc-methods.ts';
-
-/** What goes wrong with a call of any method. */
-export type FaultEffect =
-  /** Refused before anything is applied. */
-  | { readonly kind: 'refuse'; readonly status: Status; readonly delayMillis?: number }
-  /** Applied, but the answer is lost: the caller sees only this status. */
-  | { readonly kind: 'lose-answer'; readonly status: Status; readonly delayMillis?: number }
-  /** Served as always, this much later. */
-  | { readonly kind: 'delay'; readonly delayMillis: number }
-  /** No answer until the caller gives up or the server closes. */
-  | { readonly kind: 'never-answer'; readonly isApplied: boolean };
+import type { BigtableInstanceAdminDefinition } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
+import type { BigtableTableAdminDefinition } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import type { BigtableDefinition } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import type { CallsOf } from '../rpc/faults.ts';
 
 /** What can go wrong with the answer to MutateRows in particular. All other entries fare as always. */
 export type MutateRowsEffect =
@@ -38,122 +30,28 @@ export interface ReadRowsEffect {
   readonly status: Status;
 }
 
-export type EffectOf<Method extends RpcMethod> =
-  | FaultEffect
-  | (Method extends 'MutateRows' ? MutateRowsEffect : never)
-  | (Method extends 'ReadRows' ? ReadRowsEffect : never);
+/** The RPCs of the local Bigtable, by their names in the protos, with what can go wrong with each. */
+export type BigtableCalls = CallsOf<BigtableDefinition, { MutateRows: MutateRowsEffect; ReadRows: ReadRowsEffect }> &
+  CallsOf<BigtableTableAdminDefinition> &
+  CallsOf<BigtableInstanceAdminDefinition>;
 
-/** Which calls of the method a rule is for; what is left out matches every call. */
-export interface FaultMatch<Request> {
-  /** The table's id, the last part of its name. */
-  readonly table?: string;
-  /** At least one row key of the request starts with this. */
-  readonly rowKeyPrefix?: string | Buffer;
-  readonly where?: (request: Request) => boolean;
-}
+export type EffectOf<Method extends keyof BigtableCalls> = BigtableCalls[Method]['effect'];
 
-/** One thing that goes wrong with calls of one method. */
-export interface FaultRuleFor<Method extends RpcMethod> {
-  readonly method: Method;
-  readonly match?: FaultMatch<RequestOf<Method>>;
-  /** How many calls it meets before it is used up. Default 1; `Infinity` until it is removed. */
-  readonly times?: number;
-  readonly effect: EffectOf<Method>;
-}
+type TableRequest = { readonly tableName: string } | { readonly name: string };
 
-/** A rule for any method, for code that makes lists of rules. */
-export type FaultRule = { [Method in RpcMethod]: FaultRuleFor<Method> }[RpcMethod];
+/** For a rule: calls about the table with this id, the last part of its name. */
+export const onTable =
+  (id: string) =>
+  (request: TableRequest): boolean =>
+    ('tableName' in request ? request.tableName : request.name).endsWith(`/tables/${id}`);
 
-export interface FaultHandle {
-  /** Calls that the rule has met. */
-  readonly hits: number;
-  remove(): void;
-}
+type RowRequest = { readonly rowKey: Buffer } | { readonly entries: readonly { readonly rowKey: Buffer }[] };
 
-interface ActiveRule {
-  readonly method: RpcMethod;
-  readonly effect: EffectOf<RpcMethod>;
-  isFor(request: unknown): boolean;
-  timesLeft: number;
-  hits: number;
-}
-
-/**
- * The faults of one server. Rules are asked in the order in which they were added; the first that matches a call gives
- * it its one effect. `stall` comes before all rules: it holds every call until `resume`.
- */
-export class Faults {
-  readonly #rules: ActiveRule[] = [];
-  #resumed: PromiseWithResolvers<void> | undefined;
-
-  add<Method extends RpcMethod>(rule: FaultRuleFor<Method>): FaultHandle {
-    const active: ActiveRule = {
-      method: rule.method,
-      effect: rule.effect,
-      isFor: (request) => matches(rule.method, rule.match, request as RequestOf<Method>),
-      timesLeft: rule.times ?? 1,
-      hits: 0,
-    };
-    this.#rules.push(active);
-    return {
-      get hits() {
-        return active.hits;
-      },
-      remove: () => {
-        this.#remove(active);
-      },
-    };
-  }
-
-  /** Takes every rule away and resumes. */
-  clear(): void {
-    this.#rules.length = 0;
-    this.resume();
-  }
-
-  /** From now on calls are taken but not served. */
-  stall(): void {
-    this.#resumed ??= Promise.withResolvers();
-  }
-
-  /** Serves what was held, in the order of arrival, and everything after it. */
-  resume(): void {
-    this.#resumed?.resolve();
-    this.#resumed = undefined;
-  }
-
-  /** Resolves when calls are served; undefined when they are served now. */
-  get stalled(): Promise<void> | undefined {
-    return this.#resumed?.promise;
-  }
-
-  /** The effect on this call, which uses up one of its rule's times. */
-  take<Method extends RpcMethod>(method: Method, request: RequestOf<Method>): EffectOf<Method> | undefined {
-    const rule = this.#rules.find((each) => each.method === method && each.isFor(request));
-    if (!rule) return undefined;
-    rule.hits += 1;
-    rule.timesLeft -= 1;
-    if (rule.timesLeft <= 0) this.#remove(rule);
-    return rule.effect as EffectOf<Method>;
-  }
-
-  #remove(rule: ActiveRule): void {
-    const at = this.#rules.indexOf(rule);
-    if (at >= 0) this.#rules.splice(at, 1);
-  }
-}
-
-function matches<Method extends RpcMethod>(
-  method: Method,
-  match: FaultMatch<RequestOf<Method>> | undefined,
-  request: RequestOf<Method>,
-): boolean {
-  if (!match) return true;
-  const { table, rowKeyPrefix, where } = match;
-  if (table !== undefined && !requestedTable(method, request).endsWith(`/tables/${table}`)) return false;
-  if (rowKeyPrefix !== undefined) {
-    const prefix = Buffer.from(rowKeyPrefix);
-    if (!requestedRowKeys(request).some((key) => key.subarray(0, prefix.length).equals(prefix))) return false;
-  }
-  return where?.(request) ?? true;
+/** For a rule: calls that write a row whose key starts with this. */
+export function onRows(prefix: string | Buffer): (request: RowRequest) => boolean {
+  const start = Buffer.from(prefix);
+  return (request) =>
+    ('entries' in request ? request.entries : [request]).some(({ rowKey }) =>
+      rowKey.subarray(0, start.length).equals(start),
+    );
 }

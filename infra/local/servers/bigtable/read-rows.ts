@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GrpcError } from '../rpc/grpc.ts';
+import { GrpcError, refusal } from '../rpc/grpc.ts';
 import type {
   ReadRowsRequest,
   ReadRowsResponse,
   ReadRowsResponse_CellChunk,
 } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
-import type { StreamContext } from './calls.ts';
-import { refusal } from './calls.ts';
+import type { StreamedCall } from '../rpc/calls.ts';
 import { chunkBytes, rowChunks } from './chunks.ts';
 import { nowMicros, type Database } from './database.ts';
 import type { EffectOf } from './faults.ts';
@@ -27,8 +26,7 @@ const ROWS_PER_TURN = 2000;
 export async function readRows(
   database: Database,
   request: ReadRowsRequest,
-  effect: EffectOf<'ReadRows'> | undefined,
-  { send, signal }: StreamContext<ReadRowsResponse>,
+  { effect, send, signal }: StreamedCall<EffectOf<'ReadRows'>, ReadRowsResponse>,
 ): Promise<void> {
   requireProfile(database.profiles, request.appProfileId);
   const table = database.tables.require(request.tableName);
@@ -58,7 +56,7 @@ export async function readRows(
 }
 
 /** Gathers the chunks of rows into messages. A row may span messages; a message may hold many rows. */
-function startMessage(send: StreamContext<ReadRowsResponse>['send']): {
+function startMessage(send: (message: ReadRowsResponse) => Promise<void>): {
   add(added: readonly ReadRowsResponse_CellChunk[]): Promise<void>;
   flush(): Promise<void>;
 } {

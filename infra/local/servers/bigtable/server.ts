@@ -1,22 +1,16 @@
 import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
 import { systemRandom, type Random } from '../../../../shared/base/ids.ts';
-import { describeError, type Logger } from '../../../../shared/base/logging.ts';
-import { serveGrpc } from '../rpc/grpc.ts';
-import { BigtableInstanceAdminDefinition } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
-import { BigtableTableAdminDefinition } from '../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import type { Logger } from '../../../../shared/base/logging.ts';
 import { adminService } from './admin-service.ts';
-import type { CallContext } from './calls.ts';
 import { dataService } from './data-service.ts';
 import { instanceAdminService } from './instance-admin-service.ts';
 import type { Database } from './database.ts';
-import { Faults } from './faults.ts';
+import type { BigtableCalls } from './faults.ts';
+import { draftServer, type RpcServer } from '../rpc/server.ts';
 import { SERVICE_LIMITS, type Limits } from './limits.ts';
 import type { Profiles } from './profiles.ts';
 import { RowPace } from './row-pace.ts';
-import type { RpcMethod } from './rpc-methods.ts';
-import { BulkBigtableService } from './serializers.ts';
 import { TableStore } from './table-store.ts';
-import { serviceOf } from '../rpc/definition.ts';
 
 export interface LocalBigtableOptions {
   /** Default: a free port. */
@@ -47,17 +41,9 @@ export interface TableSummary {
 }
 
 /** A Bigtable on this machine. Its state lives in memory and goes with it. */
-export interface LocalBigtable {
-  /** `127.0.0.1:port`, for `BIGTABLE_EMULATOR_HOST`. */
-  readonly address: string;
-  /** What goes wrong, on request. */
-  readonly faults: Faults;
+export interface LocalBigtable extends RpcServer<BigtableCalls> {
   /** All tables, by name. */
   tables(): TableSummary[];
-  /** Calls taken since the start, by RPC, whatever became of them. */
-  requestCounts(): Partial<Record<RpcMethod, number>>;
-  /** Ends every call and frees the port. */
-  close(): Promise<void>;
 }
 
 /**
@@ -76,42 +62,23 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
   };
-  const faults = new Faults();
-  const closing = new AbortController();
-  const counts = new Map<RpcMethod, number>();
-  const context: CallContext = {
+  const { context, listen } = draftServer<BigtableCalls>({
+    product: 'Bigtable',
     clock: database.clock,
-    faults,
-    closing: closing.signal,
-    count: (method) => counts.set(method, (counts.get(method) ?? 0) + 1),
-    defect: (method, error) =>
-      options.log?.log('ERROR', `local Bigtable: ${method} failed`, { error: describeError(error) }),
-  };
+    log: options.log,
+  });
   const { rowTransactionsPerSecond } = options;
   const pace =
     rowTransactionsPerSecond === undefined ? undefined : new RowPace(database.clock, rowTransactionsPerSecond);
-  const endpoint = await serveGrpc(
-    [
-      { definition: BulkBigtableService, implementation: { ...dataService(database, context, pace) } },
-      { definition: serviceOf(BigtableTableAdminDefinition), implementation: { ...adminService(database, context) } },
-      {
-        definition: serviceOf(BigtableInstanceAdminDefinition),
-        implementation: { ...instanceAdminService(database, context) },
-      },
-    ],
+  const server = await listen(
+    [dataService(database, context, pace), adminService(database, context), instanceAdminService(database, context)],
     options.port,
   );
   return {
-    address: endpoint.address,
-    faults,
+    ...server,
     tables: () =>
       database.tables
         .list()
         .map(({ name, families, rows }) => ({ name, families: [...families.keys()], rows: rows.size })),
-    requestCounts: () => Object.fromEntries(counts),
-    close: async () => {
-      closing.abort();
-      await endpoint.close();
-    },
   };
 }

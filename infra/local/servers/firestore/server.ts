@@ -1,15 +1,12 @@
 import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
-import { describeError, type Logger } from '../../../../shared/base/logging.ts';
-import { FirestoreDefinition } from '../../../../shared/proto/google/firestore/v1/firestore.ts';
-import { serveGrpc } from '../rpc/grpc.ts';
+import type { Logger } from '../../../../shared/base/logging.ts';
+import { draftServer, type RpcServer } from '../rpc/server.ts';
 import { unserved } from '../rpc/unserved.ts';
-import type { CallContext } from './calls.ts';
 import { CommitClock } from './commit-clock.ts';
 import { BillingCounters, type BilledOperations } from './counters.ts';
 import { DocumentStore } from './document-store.ts';
-import { Faults } from './faults.ts';
 import { LIMITS } from './limits.ts';
-import { SizedFirestoreService, UNSERVED, type RpcMethod } from './rpc-methods.ts';
+import { SIZED_FIRESTORE, UNSERVED, type FirestoreCalls } from './rpc-methods.ts';
 import { firestoreService } from './service.ts';
 import type { FirestoreState } from './state.ts';
 import { Transactions } from './transactions.ts';
@@ -26,20 +23,12 @@ export interface LocalFirestoreOptions {
 }
 
 /** A Firestore on this machine. Its state lives in memory and goes with it. */
-export interface LocalFirestore {
-  /** `127.0.0.1:port`, for `FIRESTORE_EMULATOR_HOST`. */
-  readonly address: string;
-  /** What goes wrong, on request. */
-  readonly faults: Faults;
+export interface LocalFirestore extends RpcServer<FirestoreCalls> {
   /** Operations as the service would bill them, since the start or the last reset. */
   billed(): BilledOperations;
   resetBilled(): void;
-  /** Calls taken since the start, by RPC, whatever became of them. */
-  requestCounts(): Partial<Record<RpcMethod, number>>;
   /** Transactions that were begun and have not ended. */
   readonly openTransactions: number;
-  /** Ends every call and frees the port. */
-  close(): Promise<void>;
 }
 
 /**
@@ -61,38 +50,19 @@ export async function startFirestoreServer(options: LocalFirestoreOptions = {}):
     counters: new BillingCounters(),
     requestLimitBytes: options.requestLimitBytes ?? LIMITS.requestBytes,
   };
-  const faults = new Faults();
-  const closing = new AbortController();
-  const counts = new Map<RpcMethod, number>();
-  const context: CallContext = {
-    clock,
-    faults,
-    closing: closing.signal,
-    count: (method) => counts.set(method, (counts.get(method) ?? 0) + 1),
-    defect: (method, error) =>
-      options.log?.log('ERROR', `local Firestore: ${method} failed`, { error: describeError(error) }),
-  };
-  const endpoint = await serveGrpc(
-    [
-      { definition: SizedFirestoreService, implementation: { ...firestoreService(state, context) } },
-      unserved(FirestoreDefinition.fullName, UNSERVED),
-    ],
+  const { context, listen } = draftServer<FirestoreCalls>({ product: 'Firestore', clock, log: options.log });
+  const server = await listen(
+    [firestoreService(state, context), unserved(SIZED_FIRESTORE.fullName, UNSERVED)],
     options.port,
   );
   return {
-    address: endpoint.address,
-    faults,
+    ...server,
     billed: () => state.counters.billed,
     resetBilled: () => {
       state.counters.reset();
     },
-    requestCounts: () => Object.fromEntries(counts),
     get openTransactions() {
       return state.transactions.openCount;
-    },
-    close: async () => {
-      closing.abort();
-      await endpoint.close();
     },
   };
 }

@@ -1,34 +1,43 @@
 import { batchWrite } from './batch-write.ts';
-import { streaming, unary, type CallContext } from './calls.ts';
+import { serve, type CallContext } from '../rpc/calls.ts';
+import type { Service } from '../rpc/grpc.ts';
 import { commit } from './commit.ts';
 import { listCollectionIds, listDocuments } from './listings.ts';
 import { requireDatabase } from './names.ts';
 import { runAggregationQuery, runStructuredQuery } from './queries.ts';
 import { batchGetDocuments, getDocument } from './reads.ts';
 import { createDocument, deleteDocument, updateDocument } from './single-writes.ts';
+import { SIZED_FIRESTORE, type FirestoreCalls } from './rpc-methods.ts';
 import type { FirestoreState } from './state.ts';
 
 /** `google.firestore.v1.Firestore` over the server's documents. */
-export function firestoreService(state: FirestoreState, context: CallContext) {
-  return {
-    getDocument: unary(context, 'GetDocument', (request) => getDocument(state, request)),
-    batchGetDocuments: streaming(context, 'BatchGetDocuments', (request) => batchGetDocuments(state, request)),
-    runQuery: streaming(context, 'RunQuery', (request) => runStructuredQuery(state, request)),
-    runAggregationQuery: streaming(context, 'RunAggregationQuery', (request) => runAggregationQuery(state, request)),
-    listDocuments: unary(context, 'ListDocuments', (request) => listDocuments(state, request)),
-    listCollectionIds: unary(context, 'ListCollectionIds', (request) => listCollectionIds(state, request)),
-    beginTransaction: unary(context, 'BeginTransaction', ({ database, options }) => {
+export function firestoreService(state: FirestoreState, context: CallContext<FirestoreCalls>): Service {
+  return serve(SIZED_FIRESTORE, context, {
+    getDocument: (request) => getDocument(state, request),
+    batchGetDocuments: streamed((request) => batchGetDocuments(state, request)),
+    runQuery: streamed((request) => runStructuredQuery(state, request)),
+    runAggregationQuery: streamed((request) => runAggregationQuery(state, request)),
+    listDocuments: (request) => listDocuments(state, request),
+    listCollectionIds: (request) => listCollectionIds(state, request),
+    beginTransaction: ({ database, options }) => {
       requireDatabase(database);
       return { transaction: state.transactions.begin(database, options, state.store).id };
-    }),
-    commit: unary(context, 'Commit', (request, signal) => commit(state, request, signal)),
-    rollback: unary(context, 'Rollback', ({ transaction }) => {
+    },
+    commit: (request, { signal }) => commit(state, request, signal),
+    rollback: ({ transaction }) => {
       state.transactions.end(transaction);
       return {};
-    }),
-    batchWrite: unary(context, 'BatchWrite', (request, signal) => batchWrite(state, request, signal)),
-    createDocument: unary(context, 'CreateDocument', (request, signal) => createDocument(state, request, signal)),
-    updateDocument: unary(context, 'UpdateDocument', (request, signal) => updateDocument(state, request, signal)),
-    deleteDocument: unary(context, 'DeleteDocument', (request, signal) => deleteDocument(state, request, signal)),
-  };
+    },
+    batchWrite: (request, { signal }) => batchWrite(state, request, signal),
+    createDocument: (request, { signal }) => createDocument(state, request, signal),
+    updateDocument: (request, { signal }) => updateDocument(state, request, signal),
+    deleteDocument: (request, { signal }) => deleteDocument(state, request, signal),
+  });
 }
+
+/** Sends what was read at once, so that a reader sees one moment's state. */
+const streamed =
+  <Request, Response>(read: (request: Request) => readonly Response[] | Promise<readonly Response[]>) =>
+  async (request: Request, { send }: { readonly send: (response: Response) => Promise<void> }): Promise<void> => {
+    for (const response of await read(request)) await send(response);
+  };

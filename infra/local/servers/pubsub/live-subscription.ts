@@ -3,7 +3,8 @@ import type { Subscription as SubscriptionResource } from '../../../../shared/pr
 import type { GrpcError } from '../rpc/grpc.ts';
 import { PUSH_BACKOFF_BOUNDS } from './backoff.ts';
 import type { Entry, Holder } from './entry.ts';
-import type { FaultBook } from './faults.ts';
+import type { Faults } from '../rpc/faults.ts';
+import type { PubSubCalls } from './faults.ts';
 import type { MessageStore, StoredMessage } from './message-store.ts';
 import { PushLoop, type PushSource } from './push.ts';
 import { settingsOf, type SubscriptionSettings } from './settings.ts';
@@ -20,7 +21,7 @@ export interface Consumer {
 export interface SubscriptionContext {
   readonly timing: Timing;
   readonly store: MessageStore;
-  readonly faults: FaultBook;
+  readonly faults: Faults<PubSubCalls>;
   readonly random: Random;
   /** Pushes that one subscription may have outstanding. */
   readonly pushConcurrency: number;
@@ -130,7 +131,7 @@ export class LiveSubscription {
   take(allowance: Allowance, leaseMillis: number, holder?: Holder): Delivery[] {
     const { faults, timing, random } = this.#context;
     const ready = this.#state.readyCount;
-    const rule = ready > 1 ? faults.strike('reorder', { subscription: this.#settings.name }) : undefined;
+    const rule = ready > 1 ? faults.take('Delivery', { subscription: this.#settings.name }) : undefined;
     const overtake = rule ? 1 + Math.floor(random() * Math.min(rule.span ?? 10, ready - 1)) : 0;
     const deliveries = this.#state.take(timing.clock.now(), allowance, leaseMillis, holder, overtake);
     this.#counts.delivered += deliveries.length;
@@ -210,7 +211,7 @@ export class LiveSubscription {
 
   #acknowledge(ackId: string): boolean {
     const { name } = this.#settings;
-    if (this.#state.isLeased(ackId) && this.#context.faults.strike('duplicate', { subscription: name })) {
+    if (this.#state.isLeased(ackId) && this.#context.faults.take('Acknowledgement', { subscription: name })) {
       this.#state.loseAcknowledgement(ackId);
       return true;
     }
@@ -288,8 +289,7 @@ export class LiveSubscription {
       wake: () => {
         this.#pump();
       },
-      delayMillis: () =>
-        this.#context.faults.strike('delay-push', { subscription: this.#settings.name })?.delayMillis ?? 0,
+      delayMillis: () => this.#context.faults.take('Push', { subscription: this.#settings.name })?.delayMillis ?? 0,
     };
   }
 }

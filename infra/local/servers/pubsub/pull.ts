@@ -1,9 +1,9 @@
-import type { ServerUnaryCall } from '@grpc/grpc-js';
+import { onAbort } from '../../../../shared/base/on-abort.ts';
 import type { PullRequest, PullResponse } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../rpc/grpc.ts';
 import { received } from './leases.ts';
 import type { LiveSubscription } from './live-subscription.ts';
-import type { CallContext } from './rpc.ts';
+import type { Timing } from './timing.ts';
 import type { Delivery } from './subscription-state.ts';
 
 /** How long a pull waits for the first message before it answers with none. Time of the service. */
@@ -16,16 +16,17 @@ const MAX_ANSWER_BYTES = 10_000_000;
 export async function pull(
   subscription: LiveSubscription,
   { maxMessages, returnImmediately }: PullRequest,
-  call: ServerUnaryCall<PullRequest, PullResponse>,
-  context: CallContext,
+  timing: Timing,
+  signal: AbortSignal,
 ): Promise<PullResponse> {
   if (maxMessages <= 0) throw new GrpcError('INVALID_ARGUMENT', `max_messages: must be above 0, got ${maxMessages}`);
   refusePushOnly(subscription);
   const take = (): Delivery[] =>
     subscription.take({ messages: maxMessages, bytes: MAX_ANSWER_BYTES }, subscription.settings.ackDeadlineMillis);
   let deliveries = take();
-  if (deliveries.length === 0 && !returnImmediately)
-    deliveries = await firstDeliveries(subscription, take, call, context);
+  if (deliveries.length === 0 && !returnImmediately) {
+    deliveries = await firstDeliveries(subscription, take, timing, signal);
+  }
   return { receivedMessages: deliveries.map((delivery) => received(delivery, subscription.settings)) };
 }
 
@@ -39,15 +40,14 @@ export function refusePushOnly({ settings }: LiveSubscription): void {
 function firstDeliveries(
   subscription: LiveSubscription,
   take: () => Delivery[],
-  call: ServerUnaryCall<PullRequest, PullResponse>,
-  { timing, closing }: CallContext,
+  timing: Timing,
+  signal: AbortSignal,
 ): Promise<Delivery[]> {
   return new Promise((resolve) => {
     const finish = (deliveries: Delivery[]): void => {
       detach();
       cancelWait();
-      call.off('cancelled', giveUp);
-      closing.removeEventListener('abort', giveUp);
+      forget();
       resolve(deliveries);
     };
     const giveUp = (): void => {
@@ -55,8 +55,7 @@ function firstDeliveries(
     };
     let isDone = false;
     const cancelWait = timing.clock.after(timing.shrink(MAX_WAIT_MILLIS), giveUp);
-    call.on('cancelled', giveUp);
-    closing.addEventListener('abort', giveUp);
+    const forget = onAbort(signal, giveUp);
     const detach = subscription.attach({
       pump: () => {
         if (isDone) return false;

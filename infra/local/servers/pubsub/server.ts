@@ -1,24 +1,25 @@
 import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
+import type { Logger } from '../../../../shared/base/logging.ts';
 import { systemRandom, type Random } from '../../../../shared/base/ids.ts';
-import { serveGrpc } from '../rpc/grpc.ts';
 import { PublisherDefinition, SubscriberDefinition } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
+import type { PubSubCalls } from './faults.ts';
 import { deadLetter } from './dead-letter.ts';
-import { FaultBook, type Faults } from './faults.ts';
 import type { SubscriptionContext, SubscriptionCounters } from './live-subscription.ts';
 import { MessageStore } from './message-store.ts';
 import { publisherService } from './publisher-service.ts';
-import type { CallContext } from './rpc.ts';
 import { subscriberService, UNSERVED_PUBLISHER, UNSERVED_SUBSCRIBER } from './subscriber-service.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { createTiming } from './timing.ts';
 import { Topics } from './topics.ts';
-import { serviceOf } from '../rpc/definition.ts';
+import { draftServer, type RpcServer } from '../rpc/server.ts';
 import { unserved } from '../rpc/unserved.ts';
 
 export interface PubSubServerOptions {
   /** Port on 127.0.0.1. Default: a free one. */
   readonly port?: number;
   readonly clock?: Clock;
+  /** Told of defects of the server itself. Default: nobody. */
+  readonly log?: Logger;
   /** Chooses how far an injected reordering jumps. */
   readonly random?: Random;
   /**
@@ -32,19 +33,14 @@ export interface PubSubServerOptions {
   readonly maxRetainedBytes?: number;
 }
 
-/** A Pub/Sub server in this process, for `PUBSUB_EMULATOR_HOST`. */
-export interface LocalPubSub {
-  /** `127.0.0.1:port`. */
-  readonly address: string;
-  readonly faults: Faults;
+/** A Pub/Sub in this process. When it closes, pushes and timers end too; what was not acknowledged is gone. */
+export interface LocalPubSub extends RpcServer<PubSubCalls> {
   /** Bytes of messages held, an estimate of the overhead included. */
   readonly retainedBytes: number;
   /** What happened on a subscription, by its full name. @throws NOT_FOUND */
   counters(subscription: string): SubscriptionCounters;
   /** The same of every subscription. */
   allCounters(): ReadonlyMap<string, SubscriptionCounters>;
-  /** Ends every call, push and timer; what was not acknowledged is gone. */
-  close(): Promise<void>;
 }
 
 /**
@@ -60,39 +56,35 @@ export async function startPubSubServer(options: PubSubServerOptions = {}): Prom
   const timing = createTiming(options.clock ?? systemClock, options.timeScale ?? 1);
   const store = new MessageStore(options.maxRetainedBytes ?? 1024 ** 3, timing.clock.now());
   const topics = new Topics(store, timing.clock);
-  const faults = new FaultBook();
+  const { context, listen } = draftServer<PubSubCalls>({ product: 'Pub/Sub', clock: timing.clock, log: options.log });
   const subscriptionContext: SubscriptionContext = {
     timing,
     store,
-    faults,
+    faults: context.faults,
     random: options.random ?? systemRandom,
     pushConcurrency: atLeastOne(options.pushConcurrency ?? 64),
     bury: (entry, subscription, topic) => topics.publishDeadLetter(topic, deadLetter(entry, subscription)),
   };
   const subscriptions = new Subscriptions(topics, subscriptionContext);
-  const closing = new AbortController();
-  const calls: CallContext = { faults, timing, closing: closing.signal };
-  const endpoint = await serveGrpc(
+  const server = await listen(
     [
-      { definition: serviceOf(PublisherDefinition), implementation: publisherService(topics, subscriptions, calls) },
-      { definition: serviceOf(SubscriberDefinition), implementation: subscriberService(subscriptions, calls) },
+      publisherService(topics, subscriptions, context),
+      subscriberService(subscriptions, timing, context),
       unserved(PublisherDefinition.fullName, UNSERVED_PUBLISHER),
       unserved(SubscriberDefinition.fullName, UNSERVED_SUBSCRIBER),
     ],
     options.port,
   );
   return {
-    address: endpoint.address,
-    faults,
+    ...server,
     get retainedBytes() {
       return store.retainedBytes;
     },
     counters: (subscription) => subscriptions.find(subscription).counters,
     allCounters: () => new Map([...subscriptions.all].map(([name, { counters }]) => [name, counters])),
-    close() {
-      closing.abort(new Error('the local Pub/Sub server closes'));
+    close: () => {
       subscriptions.closeAll();
-      return endpoint.close();
+      return server.close();
     },
   };
 }

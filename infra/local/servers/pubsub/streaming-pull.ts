@@ -4,7 +4,10 @@ import type { Holder } from './entry.ts';
 import { leaseMillis, received } from './leases.ts';
 import type { Consumer, LiveSubscription } from './live-subscription.ts';
 import { refusePushOnly } from './pull.ts';
-import { asStatus, sufferFaults, type CallContext } from './rpc.ts';
+import { asRefusal, enterCall, type CallContext } from '../rpc/calls.ts';
+import { endOf } from '../rpc/call-end.ts';
+import type { PubSubCalls } from './faults.ts';
+import type { Timing } from './timing.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 type Call = ServerDuplexStream<StreamingPullRequest, StreamingPullResponse>;
@@ -18,23 +21,26 @@ const RESPONSE = { messages: 100, bytes: 4_000_000 } as const;
  */
 export function streamingPull(
   subscriptions: Subscriptions,
-  context: CallContext,
+  timing: Timing,
+  context: CallContext<PubSubCalls>,
 ): handleBidiStreamingCall<StreamingPullRequest, StreamingPullResponse> {
   return (call) => {
+    const { signal, release } = endOf(call, context.closing);
     let stream: PullStream | undefined;
     let isOver = false;
     const end = (thrown?: unknown): void => {
       if (isOver) return;
       isOver = true;
+      release();
       stream?.detach();
       if (thrown === undefined) call.end();
-      else call.emit('error', asStatus(thrown));
+      else call.emit('error', asRefusal(context, 'StreamingPull', thrown));
     };
     const open = async (request: StreamingPullRequest): Promise<void> => {
-      await sufferFaults(context, 'streamingPull');
+      await enterCall(context, 'StreamingPull', request, signal);
       const subscription = subscriptions.find(request.subscription);
       refusePushOnly(subscription);
-      if (!isOver) stream = new PullStream(call, subscription, request, context, end);
+      if (!isOver) stream = new PullStream(call, subscription, request, timing, end);
     };
     let opening: Promise<void> | undefined;
     call.on('data', (request: StreamingPullRequest) => {
@@ -46,6 +52,7 @@ export function streamingPull(
     });
     call.on('cancelled', () => {
       isOver = true;
+      release();
       stream?.detach();
     });
   };
@@ -55,7 +62,7 @@ export function streamingPull(
 class PullStream implements Consumer {
   readonly #call: Call;
   readonly #subscription: LiveSubscription;
-  readonly #context: CallContext;
+  readonly #timing: Timing;
   readonly #end: (thrown?: unknown) => void;
   readonly #outstanding: Holder = { messages: 0, bytes: 0 };
   readonly #maxOutstanding: Holder;
@@ -67,12 +74,12 @@ class PullStream implements Consumer {
     call: Call,
     subscription: LiveSubscription,
     first: StreamingPullRequest,
-    context: CallContext,
+    timing: Timing,
     end: (thrown?: unknown) => void,
   ) {
     this.#call = call;
     this.#subscription = subscription;
-    this.#context = context;
+    this.#timing = timing;
     this.#end = end;
     this.#leaseMillis = subscription.settings.ackDeadlineMillis;
     this.#maxOutstanding = {
@@ -116,10 +123,10 @@ class PullStream implements Consumer {
 
   #apply(request: StreamingPullRequest): void {
     const { ackIds, modifyDeadlineAckIds, modifyDeadlineSeconds, streamAckDeadlineSeconds } = request;
-    if (streamAckDeadlineSeconds > 0) this.#leaseMillis = leaseMillis(streamAckDeadlineSeconds, this.#context.timing);
+    if (streamAckDeadlineSeconds > 0) this.#leaseMillis = leaseMillis(streamAckDeadlineSeconds, this.#timing);
     if (ackIds.length > 0) this.#acknowledge(ackIds);
     modifyDeadlineAckIds.forEach((ackId, index) => {
-      this.#subscription.modifyDeadline([ackId], leaseMillis(modifyDeadlineSeconds[index] ?? 0, this.#context.timing));
+      this.#subscription.modifyDeadline([ackId], leaseMillis(modifyDeadlineSeconds[index] ?? 0, this.#timing));
     });
   }
 

@@ -8,7 +8,7 @@ export interface CallEnd {
   /** Aborts with a GrpcError when the caller cancels or runs out of time, or the server closes. */
   readonly signal: AbortSignal;
   /** Must be called when the call was answered. */
-  release(): void;
+  readonly release: () => void;
 }
 
 export function endOf(call: { on(event: 'cancelled', listener: () => void): unknown }, closing: AbortSignal): CallEnd {

@@ -1,9 +1,4 @@
-import type {
-  handleBidiStreamingCall,
-  handleServerStreamingCall,
-  handleUnaryCall,
-  MethodDefinition,
-} from '@grpc/grpc-js';
+import type { MethodDefinition } from '@grpc/grpc-js';
 
 /** What grpc-js needs to serve or call an API, made of the plain data that the generated files hold. Pure. */
 
@@ -38,17 +33,6 @@ export type ServiceOf<Api extends ApiDefinition> = {
     ResponseOf<Api['methods'][Name]>
   >;
 };
-
-/** The handlers that serve an API, by the names of its methods. */
-export type HandlersOf<Api extends ApiDefinition> = {
-  readonly [Name in keyof Api['methods']]: HandlerOf<Api['methods'][Name]>;
-};
-
-export type HandlerOf<Rpc extends RpcDefinition> = Rpc extends { requestStream: true }
-  ? handleBidiStreamingCall<RequestOf<Rpc>, ResponseOf<Rpc>>
-  : Rpc extends { responseStream: true }
-    ? handleServerStreamingCall<RequestOf<Rpc>, ResponseOf<Rpc>>
-    : handleUnaryCall<RequestOf<Rpc>, ResponseOf<Rpc>>;
 
 /** The service that grpc-js registers, and that its clients are made of. */
 export const serviceOf = <Api extends ApiDefinition>({ fullName, methods }: Api): ServiceOf<Api> =>

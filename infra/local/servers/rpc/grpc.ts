@@ -5,6 +5,7 @@ import {
   type UntypedServiceImplementation,
   type ServiceDefinition,
 } from '@grpc/grpc-js';
+import type { Status } from '../../../../shared/model/status.ts';
 
 /** A refusal as grpc-js wants it: pass it to a callback or emit it on a stream. */
 export class GrpcError extends Error {
@@ -18,6 +19,9 @@ export class GrpcError extends Error {
     this.details = details;
   }
 }
+
+/** A status as grpc-js wants it. */
+export const refusal = ({ code, message }: Status): GrpcError => new GrpcError(code, message);
 
 export interface GrpcEndpoint {
   /** `127.0.0.1:port`, as the `*_EMULATOR_HOST` variables want it. */

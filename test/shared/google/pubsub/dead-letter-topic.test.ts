@@ -82,7 +82,10 @@ test('a topic that does not exist rejects the publish with the status of the ser
 
 test('a publish that the service refuses rejects, and the next letter is published', async () => {
   const topic = open();
-  server.faults.add({ kind: 'error', method: 'publish', status: 'PERMISSION_DENIED', times: 1 });
+  server.faults.add({
+    method: 'Publish',
+    effect: { kind: 'refuse', status: { code: 'PERMISSION_DENIED', message: 'injected' } },
+  });
   await expect(topic.publish(letter('refused'), signal)).rejects.toMatchObject({ code: 7 });
   await topic.publish(letter('taken'), signal);
   expect((await pulled()).map(({ text }) => text)).toEqual(['taken']);
@@ -91,7 +94,7 @@ test('a publish that the service refuses rejects, and the next letter is publish
 
 test('a wait that aborts rejects with its reason at once, though the service does not answer', async () => {
   const topic = open();
-  const fault = server.faults.add({ kind: 'delay', method: 'publish', delayMillis: 60, times: 1 });
+  const fault = server.faults.add({ method: 'Publish', effect: { kind: 'delay', delayMillis: 60 } });
   const controller = new AbortController();
   const reason = new Error('the invocation ended');
   const publishing = topic.publish(letter('late'), controller.signal);
@@ -124,7 +127,7 @@ test('close sends what is queued', async () => {
 
 test('close waits for the letter that is on its way, though nobody else does', async () => {
   const topic = open();
-  const fault = server.faults.add({ kind: 'delay', method: 'publish', delayMillis: 60, times: 1 });
+  const fault = server.faults.add({ method: 'Publish', effect: { kind: 'delay', delayMillis: 60 } });
   const publishing = topic.publish(letter('on its way'), signal);
   await vi.waitFor(() => {
     expect(fault.hits).toBe(1);
@@ -136,7 +139,10 @@ test('close waits for the letter that is on its way, though nobody else does', a
 
 test('a letter that is refused while the topic closes does not keep the client open', async () => {
   const topic = open();
-  server.faults.add({ kind: 'error', method: 'publish', status: 'PERMISSION_DENIED', times: 1 });
+  server.faults.add({
+    method: 'Publish',
+    effect: { kind: 'refuse', status: { code: 'PERMISSION_DENIED', message: 'injected' } },
+  });
   const publishing = expect(topic.publish(letter('refused'), signal)).rejects.toMatchObject({ code: 7 });
   await topic.close();
   await publishing;
@@ -145,7 +151,7 @@ test('a letter that is refused while the topic closes does not keep the client o
 test('close gives up after shutdownTimeout, says so, and the client is closed all the same', async () => {
   const clock = new ManualClock();
   const topic = createDeadLetterTopic({ topic: TOPIC, shutdownTimeoutMillis: 500 }, clock);
-  const fault = server.faults.add({ kind: 'delay', method: 'publish', delayMillis: 60_000, times: 1 });
+  const fault = server.faults.add({ method: 'Publish', effect: { kind: 'delay', delayMillis: 60_000 } });
   const controller = new AbortController();
   const publishing = expect(topic.publish(letter('slow'), controller.signal)).rejects.toThrow('the invocation ended');
   await vi.waitFor(() => {

@@ -44,7 +44,10 @@ describe('after a message of an ordering key failed', () => {
   test.each(['INVALID_ARGUMENT', 'PERMISSION_DENIED', 'NOT_FOUND'] as const)(
     'with %s, none of that key is published any more, and others are',
     async (status) => {
-      server.faults.add({ kind: 'error', method: 'publish', status, times: 1 });
+      server.faults.add({
+        method: 'Publish',
+        effect: { kind: 'refuse', status: { code: status, message: 'injected' } },
+      });
       expect(await send('1', 'row-1')).toContain(status);
       // Long after the client has emptied its queue of the key, and forgotten the failure.
       for (const text of ['2', '3']) {
@@ -58,7 +61,10 @@ describe('after a message of an ordering key failed', () => {
   );
 
   test('those that were on their way with it or are sent at the moment of its failure are not published either', async () => {
-    server.faults.add({ kind: 'error', method: 'publish', status: 'INVALID_ARGUMENT', times: 1 });
+    server.faults.add({
+      method: 'Publish',
+      effect: { kind: 'refuse', status: { code: 'INVALID_ARGUMENT', message: 'injected' } },
+    });
     const first = send('1', 'row-1');
     const beside = send('2', 'row-1');
     const during: Promise<string>[] = [];

@@ -17,6 +17,7 @@ import {
   statuses,
   type RawClient,
 } from '../../../../support/bigtable-raw-client.ts';
+import { onTable, onRows } from '../../../../../infra/local/servers/bigtable/faults.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 
 let bigtable: LocalBigtable;
@@ -148,11 +149,11 @@ test('a scan breaks after the rows that the fault lets through', async () => {
 test('rules are asked in their order, and only calls that they match use them up', async () => {
   const other = await createTable(client, 'other', { f: {} });
   const refuse = (message: string) => ({ kind: 'refuse', status: { code: 'ABORTED', message } }) as const;
-  const byTable = bigtable.faults.add({ method: 'MutateRows', match: { table: 'other' }, effect: refuse('table') });
-  bigtable.faults.add({ method: 'MutateRows', match: { rowKeyPrefix: 'x' }, effect: refuse('prefix') });
+  const byTable = bigtable.faults.add({ method: 'MutateRows', where: onTable('other'), effect: refuse('table') });
+  bigtable.faults.add({ method: 'MutateRows', where: onRows('x'), effect: refuse('prefix') });
   bigtable.faults.add({
     method: 'MutateRows',
-    match: { where: (request) => request.entries.length === 1 },
+    where: (request) => request.entries.length === 1,
     times: Infinity,
     effect: refuse('where'),
   });
@@ -175,7 +176,7 @@ test('while the server stalls, calls wait; when it resumes they are served', asy
 });
 
 test('admin calls meet faults too', async () => {
-  bigtable.faults.add({ method: 'GetTable', match: { table: 't' }, effect: { kind: 'refuse', status: UNAVAILABLE } });
+  bigtable.faults.add({ method: 'GetTable', where: onTable('t'), effect: { kind: 'refuse', status: UNAVAILABLE } });
   const get = () => code(unary(client.admin.getTable.bind(client.admin), { name: table, view: 0 }));
   expect([await get(), await get()]).toEqual(['UNAVAILABLE', 'OK']);
 });
