@@ -12,6 +12,7 @@ import { accessOf } from './parts/access.ts';
 import { entrySerializerOf } from './parts/entry-serializer.ts';
 import { failurePolicyOf } from './parts/failure-policy.ts';
 import { type Instance, startInstance } from './parts/instance.ts';
+import { letterRightsOf, openLettersOf } from './parts/letters.ts';
 import { pushHandler } from './parts/push-handler.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
@@ -24,7 +25,7 @@ export const bulkSink = entryPoint(() => startBulkSink(process.env));
 /** Builds one instance of the bulk sink: configuration, clients, batcher, and the function that answers a push. */
 export async function startBulkSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const instance = await startInstance('bulk-sink', 'bulk sink', env, surroundings);
-  const { pipeline, baseDirectory, runtime } = instance;
+  const { pipeline, name, baseDirectory, runtime } = instance;
 
   const access = accessOf(pipeline.access, baseDirectory, env);
   const clients = new ClientPool({ ...access, ...pipeline.writer }, runtime.clock, runtime.metrics);
@@ -35,10 +36,12 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
   const tables = tableKeeperOf(instance, access);
   const batcher = new Batcher(pipeline.writer, { mutateRows, runtime, ...(tables && { tables }) });
   const policy = failurePolicyOf(pipeline.failure, instance);
+  const serializer = await entrySerializerOf(pipeline.serializer, baseDirectory);
   const sink: BulkSink = {
     batcher,
     policy,
-    serializer: await entrySerializerOf(pipeline.serializer, baseDirectory),
+    serializer,
+    letters: letterRightsOf(pipeline, serializer),
     destination: pipeline.destination,
     framing: pipeline.input.framing,
     rejections: new RejectionGuard(
@@ -54,6 +57,7 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
 
   return pushHandler(instance, {
     process: (message, signal) => writeMessage(message, sink, signal),
+    openLetter: openLettersOf(name, pipeline),
     onDrain: () => {
       batcher.drain();
     },

@@ -7,6 +7,7 @@ import { createResultPublisher } from '../shared/single-row/results.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { failurePolicyOf } from './parts/failure-policy.ts';
 import { startInstance } from './parts/instance.ts';
+import { letterRightsOf, openLettersOf } from './parts/letters.ts';
 import { pushHandler } from './parts/push-handler.ts';
 import { requestSerializerOf } from './parts/request-serializer.ts';
 import { openRowExecutor, replayProtectionOf } from './parts/row-requests.ts';
@@ -34,11 +35,13 @@ export async function startRequestSink(env: Environment, surroundings: Surroundi
     resultsTopic === undefined
       ? undefined
       : createConfirmedTopic({ topic: resultsTopic, shutdownTimeoutMillis: RESULTS_SHUTDOWN_MILLIS }, runtime.clock);
+  const serializer = await requestSerializerOf(pipeline, baseDirectory);
   const sink: RequestSink = {
     identities: { pipeline: name, subscription: pipeline.input.subscription, framing: pipeline.input.framing },
     executor,
     policy,
-    serializer: await requestSerializerOf(pipeline, baseDirectory),
+    serializer,
+    letters: letterRightsOf(pipeline, serializer),
     destination: pipeline.destination,
     framing: pipeline.input.framing,
     emptyBranchPolicy: pipeline.emptyBranchPolicy,
@@ -51,6 +54,7 @@ export async function startRequestSink(env: Environment, surroundings: Surroundi
 
   return pushHandler(instance, {
     process: (message, signal) => answerMessage(message, sink, signal),
+    openLetter: openLettersOf(name, pipeline),
     // Nothing lingers: a request is out as soon as there is room for it.
     onDrain: () => undefined,
     sweep,

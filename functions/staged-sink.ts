@@ -4,6 +4,7 @@ import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { entrySerializerOf } from './parts/entry-serializer.ts';
 import { type Instance, startInstance } from './parts/instance.ts';
 import type { Keeper } from './parts/keeper.ts';
+import { letterRightsOf, openLettersOf } from './parts/letters.ts';
 import { pushHandler } from './parts/push-handler.ts';
 import { type StagedPolicies, stagedPoliciesOf } from './parts/staged-policies.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
@@ -21,8 +22,10 @@ export async function startStagedSink(env: Environment, surroundings: Surroundin
   const { input, idAttribute, marker } = pipeline;
   const policies = stagedPoliciesOf(instance);
   const keeper = await openKeeper(instance, policies);
+  const serializer = await entrySerializerOf(pipeline.serializer, baseDirectory);
   const sink: StagedSink = {
-    serializer: await entrySerializerOf(pipeline.serializer, baseDirectory),
+    serializer,
+    letters: letterRightsOf(pipeline, serializer),
     destination: pipeline.destination,
     framing: input.framing,
     envelopes: {
@@ -42,6 +45,7 @@ export async function startStagedSink(env: Environment, surroundings: Surroundin
   };
   return pushHandler(instance, {
     process: (message, signal) => stageMessage(message, sink, signal),
+    openLetter: openLettersOf(name, pipeline),
     // Nothing waits for company longer than for a commit to return.
     onDrain: () => undefined,
     sweep: keeper.sweep,

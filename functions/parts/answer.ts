@@ -26,6 +26,7 @@ const REASONS: Readonly<Record<RedeliveryReason, ReasonFacts>> = {
   backlog: { status: 429, needsSomebody: false },
   staging: { status: 503, needsSomebody: true },
   destination: { status: 500, needsSomebody: true },
+  letter: { status: 500, needsSomebody: true },
   'malformed-push': { status: 500, needsSomebody: true },
   draining: { status: 503, needsSomebody: false },
   unexpected: { status: 500, needsSomebody: true },

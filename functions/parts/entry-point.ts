@@ -4,6 +4,8 @@ import { lazy } from '../../shared/base/lazy.ts';
 /** What an entry point uses of the framework's request and response. */
 export interface FunctionRequest {
   readonly method: string;
+  /** Of the function's own address. */
+  readonly path?: string;
   /** By their names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** As the framework parsed it, by its content type. */
@@ -27,8 +29,8 @@ export interface Answer {
   readonly text?: string;
 }
 
-/** A started function: what its instance was built for. */
-export type Handler = (body: unknown) => Promise<Answer>;
+/** A started function: what its instance was built for. `path` is that of the request; absent: the root. */
+export type Handler = (body: unknown, path?: string) => Promise<Answer>;
 
 export interface EntryPoint {
   handle(request: FunctionRequest, response: FunctionResponse): Promise<void>;
@@ -38,8 +40,8 @@ export interface EntryPoint {
 
 /** An entry point for pushes. */
 export const entryPoint = (start: () => Promise<Handler>): EntryPoint =>
-  startedOnce(start, async (handler, { body }, response) => {
-    const { status, text } = await handler(body);
+  startedOnce(start, async (handler, { body, path }, response) => {
+    const { status, text } = await handler(body, path);
     response.status(status).send(text);
   });
 

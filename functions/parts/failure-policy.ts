@@ -1,6 +1,4 @@
-import type { Clock } from '../../shared/base/clock.ts';
-import type { Logger } from '../../shared/base/logging.ts';
-import type { Metrics } from '../../shared/base/metrics.ts';
+import type { Runtime } from '../../shared/base/runtime.ts';
 import type { DeadLetterPayload, ResolvedFailure } from '../../shared/config/resolved.ts';
 import { deadLetterPolicy, failPolicy, type FailurePolicy, logAndDropPolicy } from '../../shared/letters/policy.ts';
 import { createDeadLetterTopic } from '../../shared/google/pubsub/dead-letter-topic.ts';
@@ -9,24 +7,22 @@ import { createDeadLetterTopic } from '../../shared/google/pubsub/dead-letter-to
 export interface PolicySurroundings {
   /** Of the pipeline, for its letters. */
   readonly name: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly runtime: Runtime;
 }
 
 /** The policy that the configuration names. Its topic is connected to at the first letter. */
 export function failurePolicyOf(
   failure: ResolvedFailure<DeadLetterPayload>,
-  { name, clock, logger, metrics }: PolicySurroundings,
+  { name, runtime }: PolicySurroundings,
 ): FailurePolicy {
   switch (failure.policy) {
     case 'fail':
       return failPolicy();
     case 'log-and-drop':
-      return logAndDropPolicy(logger, metrics);
+      return logAndDropPolicy(runtime);
     case 'dead-letter': {
-      const topic = createDeadLetterTopic(failure.deadLetter, clock);
-      return deadLetterPolicy(topic, { pipeline: name, ...failure.deadLetter }, { clock, metrics });
+      const topic = createDeadLetterTopic(failure.deadLetter, runtime.clock);
+      return deadLetterPolicy(topic, { pipeline: name, ...failure.deadLetter }, runtime);
     }
     default:
       return failure satisfies never;

@@ -5,6 +5,7 @@ import { decodePush } from '../../shared/google/pubsub/push-body.ts';
 import type { PushedMessage } from '../../shared/model/record.ts';
 import type { Handler } from './entry-point.ts';
 import { answerRedelivery } from './answer.ts';
+import { isLettersPath, LETTERS_PATH } from './letters.ts';
 import { drainOf, type Ending, type Instance } from './instance.ts';
 import type { Environment } from './surroundings.ts';
 
@@ -12,6 +13,8 @@ import type { Environment } from './surroundings.ts';
 export interface PushWork extends Ending {
   /** Resolves when the message may be acknowledged; rejects with a `RedeliverError` when it must be redelivered. */
   readonly process: (message: PushedMessage, signal: AbortSignal) => Promise<void>;
+  /** Makes a dead letter that came back the message that first carried its record. Absent: the function takes none. */
+  readonly openLetter?: (message: PushedMessage) => PushedMessage;
   /** After every message: closes what has long been idle. Cheap. */
   readonly sweep: () => void;
 }
@@ -21,7 +24,7 @@ export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): H
   const { pipeline, env, clock, logger, metrics, exporter } = instance;
   const drain = drainOf(instance, work);
   const budgetMillis = invocationMillis(pipeline.input, env);
-  return (body) =>
+  return (body, path) =>
     drain.track(async () => {
       const startedAt = clock.now();
       const deadline = startDeadline(clock, budgetMillis);
@@ -30,7 +33,7 @@ export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): H
         if (drain.isDraining) throw new RedeliverError('draining', 'this instance is shutting down');
         const message = decodePush(body);
         messageId = message.messageId;
-        await work.process(message, deadline.signal);
+        await work.process(isLettersPath(path) ? letterOf(message, work) : message, deadline.signal);
         metrics.count('messagesAcknowledged');
         return { status: 204 };
       } catch (error) {
@@ -42,6 +45,14 @@ export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): H
         exporter.flushIfDue();
       }
     });
+}
+
+function letterOf(message: PushedMessage, { openLetter }: PushWork): PushedMessage {
+  if (openLetter) return openLetter(message);
+  throw new RedeliverError(
+    'letter',
+    `this function takes no dead letters: push the topic for replays to the path ${LETTERS_PATH} of the sink of the pipeline`,
+  );
 }
 
 /** Cloud Run's default; the platform tells another one in `CLOUD_RUN_TIMEOUT_SECONDS`. */

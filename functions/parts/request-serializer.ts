@@ -12,6 +12,7 @@ export async function requestSerializerOf(
     case 'request': {
       const { decodeRowRequest } = await import('../../shared/single-row/forms/documents.ts');
       return {
+        mayNameTables: true,
         prepare({ data, message }) {
           const document = decodeRowRequest(data, message.attributes['content-type']);
           return { ...(document.table !== undefined && { table: document.table }), serialize: () => document };
@@ -36,6 +37,7 @@ function documents(
   serializer: Serializer<RowRequest> | PreparingSerializer<RowRequest>,
 ): PreparingSerializer<RowRequestDocument> {
   return {
+    mayNameTables: 'resolve' in serializer,
     prepare(record) {
       const prepared = prepareRecord(serializer, record);
       if (!prepared) return null;

@@ -43,6 +43,7 @@ export type RedeliveryReason =
   | 'backlog'
   | 'staging'
   | 'destination'
+  | 'letter'
   | 'malformed-push'
   | 'draining'
   | 'unexpected';

@@ -1,7 +1,6 @@
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
-import { countFailures } from '../letters/count-failures.ts';
-import type { FailedRecord } from '../letters/failed-record.ts';
+import { countFailures, type FailedRecord } from '../letters/failed-record.ts';
 import type { FailurePolicy } from '../letters/policy.ts';
 import type { RowEntry } from '../model/mutation.ts';
 import type { PushedMessage } from '../model/record.ts';
@@ -97,7 +96,7 @@ function judged(
   if (outcome.kind === 'applied') {
     sink.rejections.applied();
     // A letter that was published back has waited for a person; that is not the sink's latency.
-    if (!record.letter) {
+    if (!record.message.letter) {
       const publishedAt = Number(record.message.publishTimeMicros / 1000n);
       const { clock, metrics } = sink.runtime;
       metrics.record('publishToAppliedLatency', clock.now() - publishedAt);

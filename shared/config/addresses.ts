@@ -18,6 +18,9 @@ export function parseEmulatorEndpoint(text: string): HostAndPort | undefined {
   return isEndpoint ? { host, port } : undefined;
 }
 
+/** Names of pipelines: they end up in subscription names and labels. */
+export const PIPELINE_NAME = /^[a-z][a-z0-9-]{0,39}$/;
+
 /** Ids of topics and subscriptions (https://cloud.google.com/pubsub/docs/pubsub-basics#resource_names). */
 const RESOURCE_ID = String.raw`(?!goog)[A-Za-z][A-Za-z0-9._~%+-]{2,254}`;
 const PROJECT = String.raw`[^/\s]+`;

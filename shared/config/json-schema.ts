@@ -4,7 +4,7 @@ import { mappingSchema } from '../mapping/declared/schema.ts';
 import { mappingValue } from './options/serializer.ts';
 import { nestedSection } from './read.ts';
 import { KINDS } from './kinds.ts';
-import { PIPELINE_NAME } from './resolve.ts';
+import { PIPELINE_NAME } from './addresses.ts';
 
 /**
  * The JSON Schema of `connector.yaml`, for editors: made of the same declarations as the check. It says less than the

@@ -1,4 +1,6 @@
 import { ConfigError, type ConfigProblem } from '../base/errors.ts';
+import { PIPELINE_NAME } from './addresses.ts';
+import { sharedReplayTopics } from './dead-letters.ts';
 import { inherit, readDefaults } from './defaults.ts';
 import { KINDS } from './kinds.ts';
 import type { Kind } from './kinds/kind.ts';
@@ -7,9 +9,6 @@ import { nearestName } from './nearest.ts';
 import { formatPath, problem } from './problems.ts';
 import { SECTION_RULE, isSection } from './read.ts';
 import { RESOLVED_VERSION, type PipelineKind, type ResolvedConfig, type ResolvedPipeline } from './resolved.ts';
-
-/** Names of pipelines: they end up in subscription names and labels. */
-export const PIPELINE_NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
 export interface Resolved {
   readonly config: ResolvedConfig;
@@ -62,6 +61,7 @@ export function resolveConfig(document: unknown, source: string, readSchemaFile?
     if (resolution.pipeline) pipelines[name] = resolution.pipeline;
   }
 
+  problems.push(...sharedReplayTopics(pipelines));
   if (problems.length > 0) throw new ConfigError(source, problems);
   return { config: { resolved: RESOLVED_VERSION, pipelines }, warnings };
 }

@@ -1,7 +1,5 @@
-import type { Clock } from '../base/clock.ts';
 import { RedeliverError, toError } from '../base/errors.ts';
-import type { Logger } from '../base/logging.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Runtime } from '../base/runtime.ts';
 import { formatTableName } from '../model/table-name.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import { deadLetterOf, type DeadLetterOptions } from './write.ts';
@@ -42,7 +40,7 @@ export function failPolicy(option: 'failurePolicy' | 'onRejected' = 'failurePoli
   };
 }
 
-export function logAndDropPolicy(logger: Logger, metrics: Metrics): FailurePolicy {
+export function logAndDropPolicy({ logger, metrics }: Pick<Runtime, 'logger' | 'metrics'>): FailurePolicy {
   return {
     mayDrop: true,
     handle(failed) {
@@ -74,7 +72,7 @@ export interface DeadLetterPolicyOptions extends DeadLetterOptions {
 export function deadLetterPolicy(
   topic: DeadLetterTopic,
   options: DeadLetterPolicyOptions,
-  { clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics },
+  { clock, metrics }: Pick<Runtime, 'clock' | 'metrics'>,
 ): FailurePolicy {
   const outstanding = new Semaphore(options.maxOutstandingMessages);
   let published = 0;

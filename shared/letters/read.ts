@@ -1,55 +1,93 @@
+import { RedeliverError } from '../base/errors.ts';
 import { isIdentity } from '../model/identity.ts';
+import { LETTER_PAYLOADS, type LetterPayload } from '../model/letter.ts';
 import type { PushedMessage } from '../model/record.ts';
-import { parseTableName, type TableName } from '../model/table-name.ts';
+import { parseTableName } from '../model/table-name.ts';
+import { CONNECTOR, LETTER_ATTRIBUTES, LETTER_NAMES } from './attributes.ts';
 
-const LETTER_PAYLOADS = ['entry', 'request', 'record', 'message'] as const;
-
-/**
- * What the data of a dead letter is. `entry`: an entry's bytes; `request`: a row request in its JSON form; `record`: one
- * record, out of its frame; `message`: a whole message.
- */
-export type LetterPayload = (typeof LETTER_PAYLOADS)[number];
-
-/** A dead letter that was published back as it is: what its attributes say of the record inside. */
-export interface ReplayedLetter {
-  readonly payload: LetterPayload;
-  /** The pipeline that filed it. */
-  readonly pipeline?: string;
-  /** What the effect of its record is known by; never of a whole message. */
-  readonly identity?: string;
-  /** Id of the first message that carried the record. */
-  readonly messageId?: string;
-  /** The record's place in the first message that carried it. */
-  readonly recordIndex: number;
-  /** When that message was published: cells of the replay take this time, so that it cannot overtake newer records. */
-  readonly publishTimeMicros?: bigint;
-  /** The table that the record was for. */
-  readonly destination?: TableName;
+/** Whose letters a function takes back. */
+export interface LetterReader {
+  /** The pipeline that it serves. */
+  readonly pipeline: string;
+  /** Pipelines whose letters it takes over: names that this one had. */
+  readonly acceptLettersOf: readonly string[];
+  /** What its records become, and so what its letters hold beside records and messages. */
+  readonly form: 'entry' | 'request';
+  /** The attribute that names a record's table, if one does: a letter's own name for it stays. */
+  readonly destinationAttribute?: string;
 }
 
-/** Reads the attributes of a message; undefined when it is no dead letter of this connector. Pure. */
-export function replayedLetter({ attributes }: PushedMessage): ReplayedLetter | undefined {
-  if (attributes['dlq-connector'] !== 'bigtable') return undefined;
-  const payload = LETTER_PAYLOADS.find((known) => known === attributes['dlq-payload']);
-  if (payload === undefined) return undefined;
-  const messageId = attributes['dlq-original-message-id'];
-  const micros = attributes[PUBLISH_TIME];
-  const pipeline = attributes['dlq-pipeline'];
-  const identity = attributes['dlq-identity'];
-  const destination = parseTableName(attributes['dlq-destination'] ?? '', undefined);
-  return {
+/**
+ * The message that first carried the record of a dead letter, made of the letter as it came back. Pure. Throws a
+ * {@link RedeliverError} for whatever is no letter of the pipeline, so that it stays where it is until somebody has
+ * looked: nothing of it is written, and it is not acknowledged.
+ */
+export function openLetter(message: PushedMessage, reader: LetterReader): PushedMessage {
+  const { attributes } = message;
+  const said = (attribute: keyof typeof LETTER_ATTRIBUTES): string =>
+    attributes[LETTER_ATTRIBUTES[attribute].name] ?? '';
+  const payload = LETTER_PAYLOADS.find((known) => known === said('payload'));
+  if (said('connector') !== CONNECTOR || payload === undefined) throw noLetter();
+  const pipeline = said('pipeline');
+  checkPipeline(pipeline, reader);
+  checkPayload(payload, reader);
+  const destination = parseTableName(said('destination'), undefined);
+  const identity = said('identity');
+  const letter = {
     payload,
-    ...(pipeline !== undefined && { pipeline }),
-    ...(payload !== 'message' && identity !== undefined && isIdentity(identity) && { identity }),
-    ...(messageId !== undefined && { messageId }),
-    recordIndex: wholeNumber(attributes['dlq-record-index']),
-    ...(micros !== undefined && /^\d{1,18}$/.test(micros) && { publishTimeMicros: BigInt(micros) }),
+    pipeline,
+    recordIndex: Number(wellFormed('recordIndex', said('recordIndex'), /^\d{1,9}$/)),
     ...(destination && { destination }),
+    // A message holds many records, each with an identity of its own.
+    ...(payload !== 'message' && isIdentity(identity) && { identity }),
+  };
+  return {
+    messageId: wellFormed('messageId', said('messageId'), /./),
+    publishTimeMicros: BigInt(wellFormed('publishTime', said('publishTime'), /^\d{1,18}$/)),
+    data: message.data,
+    attributes: ofTheFirstMessage(attributes, reader.destinationAttribute),
+    orderingKey: message.orderingKey,
+    subscription: message.subscription,
+    letter,
   };
 }
 
-/** Microseconds since the epoch, in decimal digits. */
-export const PUBLISH_TIME = 'dlq-original-publish-time-micros';
+const noLetter = (): RedeliverError =>
+  refusal(
+    `not a dead letter of this connector: ${LETTER_ATTRIBUTES.connector.name} must be ${CONNECTOR} and ${LETTER_ATTRIBUTES.payload.name} one of ${LETTER_PAYLOADS.join(', ')}. The topic for replays takes letters as they were filed; publish records to the topic of the pipeline`,
+  );
 
-const wholeNumber = (text: string | undefined): number =>
-  text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
+function checkPipeline(filedBy: string, { pipeline, acceptLettersOf }: LetterReader): void {
+  if (filedBy === pipeline || acceptLettersOf.includes(filedBy)) return;
+  throw refusal(
+    `a dead letter of the pipeline ${JSON.stringify(filedBy)}, and this function serves ${JSON.stringify(pipeline)}: publish it to the topic for replays of its own pipeline. Where ${JSON.stringify(pipeline)} took over from a pipeline of that name, set deadLetter.acceptLettersOf: [${filedBy}]`,
+  );
+}
+
+function checkPayload(payload: LetterPayload, { pipeline, form }: LetterReader): void {
+  const other = form === 'entry' ? 'request' : 'entry';
+  if (payload !== other) return;
+  throw refusal(
+    `a dead letter that holds ${payload === 'entry' ? 'an' : 'a'} ${payload}, and the records of ${JSON.stringify(pipeline)} become ${form === 'entry' ? 'entries' : 'requests'}: the pipeline was of another kind when it was filed. Publish it to a pipeline of that kind`,
+  );
+}
+
+/** Without them a letter that is published twice would count twice, or overtake newer records. */
+function wellFormed(attribute: keyof typeof LETTER_ATTRIBUTES, text: string, form: RegExp): string {
+  if (form.test(text)) return text;
+  const { name, meaning } = LETTER_ATTRIBUTES[attribute];
+  throw refusal(
+    `a dead letter whose ${name} (${meaning}) is ${text === '' ? 'missing' : JSON.stringify(text.slice(0, 100))}: publish letters with their attributes as they were filed`,
+  );
+}
+
+const refusal = (what: string): RedeliverError =>
+  new RedeliverError('letter', `${what}. Nothing is written, and the message is redelivered`);
+
+/** The serializer sees what it saw at first. */
+function ofTheFirstMessage(
+  attributes: PushedMessage['attributes'],
+  exempt: string | undefined,
+): PushedMessage['attributes'] {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => name === exempt || !LETTER_NAMES.has(name)));
+}

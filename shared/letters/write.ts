@@ -1,7 +1,8 @@
 import { encodeEntry } from '../mapping/rows/entry-wire.ts';
+import type { LetterPayload } from '../model/letter.ts';
 import { formatTableName } from '../model/table-name.ts';
 import type { FailedRecord } from './failed-record.ts';
-import { type LetterPayload, PUBLISH_TIME } from './read.ts';
+import { CONNECTOR, LETTER_ATTRIBUTES, LETTER_NAMES } from './attributes.ts';
 
 /** One message of the dead-letter topic. */
 export interface DeadLetter {
@@ -26,27 +27,35 @@ const MAX_VALUE_BYTES = 1024;
 
 /**
  * The dead letter of a record. Pure. Its attributes are those of the original message plus `dlq-*`; where Pub/Sub's
- * limits leave no room, attributes of the original are left out and counted in `dlq-attributes-dropped`.
+ * limits leave no room, attributes of the original are left out and counted.
  * What would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where that is
  * not there any more.
  */
 export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, now: number): DeadLetter {
-  const { record, reason } = failed;
+  const { record, destination, identity, isWholeMessage } = failed;
   const { payload, data } = contentOf(failed, options.payload);
-  const own = {
-    'dlq-connector': 'bigtable',
-    'dlq-pipeline': truncateUtf8(options.pipeline),
-    ...(failed.destination && { 'dlq-destination': truncateUtf8(formatTableName(failed.destination)) }),
-    'dlq-reason': reason,
-    'dlq-error': truncateUtf8(failed.detail),
-    'dlq-timestamp': new Date(now).toISOString(),
-    'dlq-payload': payload,
-    'dlq-original-message-id': record.message.messageId,
-    'dlq-record-index': String(record.index),
-    [PUBLISH_TIME]: String(record.message.publishTimeMicros),
-    ...(failed.identity !== undefined && { 'dlq-identity': failed.identity }),
+  const own: Readonly<Partial<Record<keyof typeof LETTER_ATTRIBUTES, string>>> = {
+    connector: CONNECTOR,
+    pipeline: truncateUtf8(options.pipeline),
+    ...(destination && { destination: truncateUtf8(formatTableName(destination)) }),
+    reason: failed.reason,
+    error: truncateUtf8(failed.detail),
+    timestamp: new Date(now).toISOString(),
+    payload,
+    messageId: record.message.messageId,
+    recordIndex: String(record.index),
+    publishTime: String(record.message.publishTimeMicros),
+    ...(identity !== undefined && !isWholeMessage && { identity }),
   };
-  return { data, attributes: withOriginal(own, record.message.attributes, MAX_MESSAGE_BYTES - data.length) };
+  const named = Object.entries(own).map(([key, value]) => [LETTER_ATTRIBUTES[key as keyof typeof own].name, value]);
+  return {
+    data,
+    attributes: withOriginal(
+      Object.fromEntries(named) as Record<string, string>,
+      record.message.attributes,
+      MAX_MESSAGE_BYTES - data.length,
+    ),
+  };
 }
 
 /** What was asked for, as far as the record became that and it fits. */
@@ -59,10 +68,15 @@ function contentOf(
   const payload = record.data === undefined ? 'entry' : asked;
   const bytes = writeBytes(failed, payload);
   if (bytes && bytes.length <= MAX_MESSAGE_BYTES) return { payload, data: bytes };
-  if (record.data) return { payload: isWholeMessage ? 'message' : 'record', data: record.data };
+  if (record.data) return { payload: isWholeMessage ? 'message' : formOf(record), data: record.data };
   throw new RangeError(
     `the entry of record ${record.index} of message ${record.message.messageId} is ${bytes?.length ?? 0} bytes, more than the ${MAX_MESSAGE_BYTES} of a dead letter, and the record itself is not there any more`,
   );
+}
+
+/** What the bytes of a record are: those of a letter that came back are what that letter held. */
+function formOf({ message: { letter } }: FailedRecord['record']): LetterPayload {
+  return letter === undefined || letter.payload === 'message' ? 'record' : letter.payload;
 }
 
 function writeBytes({ entry, encodeRequest }: FailedRecord, wanted: DeadLetterOptions['payload']): Buffer | undefined {
@@ -83,20 +97,14 @@ function withOriginal(
   original: Readonly<Record<string, string>>,
   roomBytes: number,
 ): Record<string, string> {
-  // A letter that was published back and failed again describes its last failure, but names its first message and
-  // the record's place in it: one without the other would name a record that never was.
-  const firstId = original['dlq-original-message-id'];
-  const firstIndex = original['dlq-record-index'];
-  const kept = Object.entries(original).filter(([name]) => !name.startsWith('dlq-') && !name.startsWith('goog'));
+  const kept = Object.entries(original).filter(([name]) => !LETTER_NAMES.has(name) && !name.startsWith('goog'));
   const keptBytes = kept.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
   const room = keptBytes > roomBytes ? 0 : MAX_ATTRIBUTES - Object.keys(own).length - 1;
   const dropped = kept.length - room;
   return {
     ...Object.fromEntries(kept.slice(0, room)),
     ...own,
-    ...(firstId !== undefined && { 'dlq-original-message-id': firstId }),
-    ...(firstId !== undefined && firstIndex !== undefined && { 'dlq-record-index': firstIndex }),
-    ...(dropped > 0 && { 'dlq-attributes-dropped': String(dropped) }),
+    ...(dropped > 0 && { [LETTER_ATTRIBUTES.attributesDropped.name]: String(dropped) }),
   };
 }
 

@@ -39,6 +39,8 @@ export interface PreparedRecord<Write = RowEntry> {
 
 /** A serializer that reads a record once for both questions. Null skips the record before anything else is asked. */
 export interface PreparingSerializer<Write = RowEntry> {
+  /** Whether a record may name any table; absent: none does, or a mapping says which. */
+  readonly mayNameTables?: boolean;
   readonly prepare: (record: InputRecord, context: SerializerContext) => PreparedRecord<Write> | null;
 }
 

@@ -1,3 +1,5 @@
+import type { ReturnedLetter } from './letter.ts';
+
 /**
  * A message as Pub/Sub pushed it, and the records inside. Both are plain values; the adapter in
  * `shared/google/pubsub` makes them and nothing after it sees a push body.
@@ -15,6 +17,11 @@ export interface PushedMessage {
   readonly subscription: string;
   /** Pub/Sub counts attempts only where a dead-letter policy is set. */
   readonly deliveryAttempt?: number;
+  /**
+   * It came back as a dead letter: all else here is what the first message said, but for the data, which is the
+   * letter's. Set by the way back for letters and by nothing else: no attribute of a message makes it one.
+   */
+  readonly letter?: ReturnedLetter;
 }
 
 /** One record: the whole message, or one part of it where the pipeline's framing says so. */

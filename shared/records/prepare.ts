@@ -1,7 +1,7 @@
 import { RecordError, RedeliverError, toError } from '../base/errors.ts';
 import type { ResolvedDestination, ResolvedFraming } from '../config/resolved.ts';
 import type { FailedRecord } from '../letters/failed-record.ts';
-import type { LetterPayload } from '../letters/read.ts';
+import { checkTable, checkTouched, LetterError, type LetterRights, type Touched } from '../letters/rights.ts';
 import { decodeEntry } from '../mapping/rows/entry-wire.ts';
 import {
   type PreparedRecord,
@@ -9,7 +9,8 @@ import {
   type PreparingSerializer,
   type Serializer,
 } from '../mapping/serializer.ts';
-import { MAX_MUTATIONS, type RowEntry } from '../model/mutation.ts';
+import type { LetterPayload, ReturnedLetter } from '../model/letter.ts';
+import { familiesOf, MAX_MUTATIONS, type RowEntry } from '../model/mutation.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { FramedRecord } from './framed-records.ts';
 import { routeRecord } from './route.ts';
@@ -19,6 +20,8 @@ export interface Reading<Write = RowEntry> {
   readonly serializer: Serializer<Write> | PreparingSerializer<Write>;
   readonly destination: ResolvedDestination;
   readonly framing: ResolvedFraming;
+  /** What a dead letter that came back may write. */
+  readonly letters: LetterRights;
 }
 
 /** What one kind of write is, beyond the record that it is made of. */
@@ -29,6 +32,8 @@ export interface WriteForm<Write> {
   readonly decode: (data: Buffer) => Write;
   /** Throws a `RecordError` for what no sink can send, whatever made it. */
   readonly check: (write: Write) => void;
+  /** What a write of such a letter changes. */
+  readonly touched: (write: Write) => Touched;
 }
 
 /** A record that becomes nothing that could be sent. */
@@ -57,6 +62,10 @@ const ENTRY: WriteForm<RowEntry> = {
     if (length > 0 && length <= MAX_MUTATIONS) return;
     throw new RecordError(`entry.mutations: must hold 1 to ${MAX_MUTATIONS} mutations, got ${length}`);
   },
+  touched: (entry) => ({
+    families: familiesOf(entry),
+    isRowDeleted: entry.mutations.some(({ kind }) => kind === 'deleteFromRow'),
+  }),
 };
 
 /**
@@ -73,8 +82,8 @@ export function prepareAs<Write>(
   try {
     if (record.broken) throw record.broken;
     const prepared =
-      record.letter?.payload === form.payload
-        ? fromLetter(form, record, reading)
+      record.message.letter?.payload === form.payload
+        ? fromLetter(form, record, record.message.letter, reading)
         : prepareRecord(reading.serializer, record);
     if (prepared) table = routeRecord(record, reading.destination, prepared.table);
     const write = prepared?.serialize() ?? null;
@@ -83,35 +92,43 @@ export function prepareAs<Write>(
     return { kind: 'write', table, write };
   } catch (error) {
     if (error instanceof RedeliverError) return { kind: 'redeliver', reason: error.reason, message: error.message };
-    return { kind: 'failed', failed: unreadable(record, table ?? reading.destination.table, toError(error)) };
+    const destination = table ?? record.message.letter?.destination ?? reading.destination.table;
+    return { kind: 'failed', failed: unreadable(record, destination, toError(error)) };
   }
 }
 
 /**
- * A letter of the sink's own form is read without the pipeline's serializer and goes to the table it was for, as far as
- * the pipeline could have sent it there: to a table of its own instance, or anywhere if its records name their tables.
+ * A letter of the sink's own form is read without the pipeline's serializer and goes to the table it was for. It may
+ * write what a record of the pipeline may, and nothing else.
  */
 function fromLetter<Write>(
-  { decode }: WriteForm<Write>,
-  { data, letter }: FramedRecord,
-  { destination, serializer }: Reading<Write>,
+  { decode, touched }: WriteForm<Write>,
+  { data }: FramedRecord,
+  { destination }: ReturnedLetter,
+  { letters }: Reading<Write>,
 ): PreparedRecord<Write> {
-  const named = letter?.destination;
-  const own = destination.table ?? destination.home;
-  const isOwnInstance = named?.project === own?.project && named?.instance === own?.instance;
-  const mayName = isOwnInstance || destination.attribute !== undefined || 'resolve' in serializer;
-  return { ...(named && mayName && { table: named }), serialize: () => decode(data) };
+  if (destination) checkTable(destination, letters);
+  return {
+    ...(destination && { table: destination }),
+    serialize() {
+      const write = decode(data);
+      checkTouched(touched(write), letters);
+      return write;
+    },
+  };
 }
 
 function unreadable(record: FramedRecord, destination: TableName | undefined, error: Error): FailedRecord {
+  const isAllowed = !(error instanceof LetterError);
+  const failure = isAllowed ? 'could not be serialized' : 'was not written';
   // Only our own messages are known to quote nothing of the record; a user's serializer, or a cause, may say anything.
   const said = error instanceof RecordError ? error.message : error.name;
   return {
     record,
     ...(destination && { destination }),
     ...(record.broken && { isWholeMessage: true }),
-    reason: 'serializer',
-    summary: `could not be serialized (${said})`,
-    detail: `could not be serialized: ${error.message}`,
+    reason: isAllowed ? 'serializer' : 'not-allowed',
+    summary: `${failure} (${said})`,
+    detail: `${failure}: ${error.message}`,
   };
 }

@@ -4,8 +4,8 @@ import { rowOutcome } from '../model/row-result.ts';
 import { familiesOfRequest, type RowRequestDocument } from '../model/row-request.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { FramedRecord } from '../records/framed-records.ts';
-import { placeOf, recordIdentity } from '../records/identity.ts';
-import type { Delivery } from './delivery.ts';
+import { recordIdentity } from '../records/identity.ts';
+import type { Delivery, RequestSink } from './delivery.ts';
 import type { Answered, Outcome } from './outcome.ts';
 import type { WrittenForms } from './ports.ts';
 
@@ -26,7 +26,7 @@ export async function askRecord(asked: Asked, delivery: Delivery): Promise<Faile
       await answered(outcome, asked, delivery);
       return undefined;
     case 'rejected':
-      return rejected(outcome, asked, await sink.forms());
+      return rejected(outcome, asked, sink, await sink.forms());
     case 'ambiguous':
       again.add(new RedeliverError('ambiguous', outcome.message));
       return undefined;
@@ -56,7 +56,7 @@ async function execute({ record, table, document }: Asked, { sink, signal, again
 
 async function answered(outcome: Answered, asked: Asked, { sink, signal, again }: Delivery): Promise<void> {
   const { record, table, document } = asked;
-  if (!record.letter) {
+  if (!record.message.letter) {
     const publishedAt = Number(record.message.publishTimeMicros / 1000n);
     const { clock, metrics } = sink.runtime;
     metrics.record('publishToAppliedLatency', clock.now() - publishedAt);
@@ -71,12 +71,11 @@ async function answered(outcome: Answered, asked: Asked, { sink, signal, again }
     return;
   }
   const { replayed, mayBeReplayed } = outcome;
-  const place = placeOf(record, sink.identities.pipeline);
   try {
     await sink.results?.publish(
-      place,
+      record,
       {
-        correlationId: document.correlationId ?? place.messageId,
+        correlationId: document.correlationId ?? record.message.messageId,
         table,
         rowKey: document.request.request.rowKey,
         outcome: rowOutcome(document.request, outcome.answer),
@@ -97,10 +96,12 @@ const unexpected = (error: unknown): RedeliverError =>
 function rejected(
   { status, message }: Extract<Outcome, { kind: 'rejected' }>,
   { record, table, document }: Asked,
+  sink: RequestSink,
   { writeRequest }: WrittenForms,
 ): FailedRecord {
   return {
     record,
+    ...identified(record, sink),
     destination: table,
     encodeRequest: () => writeRequest(document),
     reason: 'rejected',
@@ -108,3 +109,9 @@ function rejected(
     detail: message.includes(status.message) ? message : `${message}: ${status.message}`,
   };
 }
+
+/** What the effect of a record that failed is known by, where it is known by anything. */
+export const identified = (
+  record: FramedRecord,
+  { protection, identities }: RequestSink,
+): Pick<FailedRecord, 'identity'> => (protection ? { identity: recordIdentity(record, identities) } : {});

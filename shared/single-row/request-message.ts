@@ -1,12 +1,11 @@
-import type { FailedRecord } from '../letters/failed-record.ts';
 import { RecordError, RedeliverError } from '../base/errors.ts';
-import { countFailures } from '../letters/count-failures.ts';
+import { countFailures, type FailedRecord } from '../letters/failed-record.ts';
 import { conditionalRequest, readModifyWriteRequest } from '../model/conditional.ts';
 import type { PushedMessage } from '../model/record.ts';
-import type { RowRequestDocument } from '../model/row-request.ts';
+import { familiesOfRequest, type RowRequestDocument } from '../model/row-request.ts';
 import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
 import { prepareAs, type WriteForm } from '../records/prepare.ts';
-import { askRecord } from './ask-record.ts';
+import { askRecord, identified } from './ask-record.ts';
 import { type Delivery, Redelivery, type RequestSink, RowTurns } from './delivery.ts';
 
 /**
@@ -34,7 +33,7 @@ export async function answerMessage(message: PushedMessage, sink: RequestSink, s
 
 /** Only a dead letter of the sink's own form is read by the written form; nothing else loads it for reading. */
 async function formFor(records: readonly FramedRecord[], sink: RequestSink): Promise<WriteForm<RowRequestDocument>> {
-  const isNeeded = records.some(({ letter }) => letter?.payload === 'request');
+  const isNeeded = records.some(({ message: { letter } }) => letter?.payload === 'request');
   if (!isNeeded) return UNREAD;
   const { readRequest } = await sink.forms();
   return requestForm(readRequest);
@@ -44,6 +43,12 @@ async function formFor(records: readonly FramedRecord[], sink: RequestSink): Pro
 const requestForm = (decode: WriteForm<RowRequestDocument>['decode']): WriteForm<RowRequestDocument> => ({
   payload: 'request',
   decode,
+  touched: ({ request }) => ({
+    families: familiesOfRequest(request),
+    isRowDeleted:
+      request.kind === 'conditional' &&
+      [...request.request.then, ...request.request.otherwise].some(({ kind }) => kind === 'deleteFromRow'),
+  }),
   check({ request: { kind, request } }) {
     // A module's promise of what it returns holds no longer than until it runs.
     switch (kind) {
@@ -77,7 +82,7 @@ async function settle(
       return undefined;
     case 'failed':
       sink.runtime.metrics.count('requestsFailed');
-      return prepared.failed;
+      return { ...prepared.failed, ...identified(record, sink) };
     case 'redeliver':
       again.add(new RedeliverError(prepared.reason, prepared.message));
       return undefined;

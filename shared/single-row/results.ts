@@ -1,14 +1,14 @@
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { Semaphore } from '../base/semaphore.ts';
+import type { InputRecord } from '../model/record.ts';
 import type { RowResult } from '../model/row-result.ts';
-import type { RecordPlace } from '../records/identity.ts';
 import type { ResultsTopic, WrittenForms } from './ports.ts';
 
 /** Publishes the result of each answered record. */
 export interface ResultPublisher {
   /** Resolves once the publish is confirmed; rejects with a {@link RedeliverError} when it is not. */
-  publish(place: RecordPlace, result: RowResult, signal: AbortSignal): Promise<void>;
+  publish(record: InputRecord, result: RowResult, signal: AbortSignal): Promise<void>;
 }
 
 /** Results of this instance published and not yet confirmed; more wait their turn. */
@@ -21,7 +21,7 @@ export function createResultPublisher(
 ): ResultPublisher {
   const outstanding = new Semaphore(MAX_OUTSTANDING_RESULTS);
   return {
-    async publish({ messageId, recordIndex }, result, signal) {
+    async publish({ message: { messageId }, index }, result, signal) {
       const { writeResult } = await forms();
       try {
         const release = await outstanding.acquire(signal);
@@ -33,7 +33,7 @@ export function createResultPublisher(
                 'content-type': 'application/json',
                 'correlation-id': result.correlationId,
                 'message-id': messageId,
-                'record-index': String(recordIndex),
+                'record-index': String(index),
               },
             },
             signal,

@@ -89,7 +89,7 @@ describe('a request that Bigtable refuses', () => {
     expect(JSON.parse(letter!.data.toString())).toMatchObject({ version: 1, correlationId: 'mine' });
 
     await mutateRow(sink.client, { ...wrong, mutations: [{ mutation: { $case: 'deleteFromRow', value: {} } }] });
-    expect((await sink.push({ data: letter!.data, attributes: letter!.attributes })).status).toBe(204);
+    expect((await sink.pushLetter({ data: letter!.data, attributes: letter!.attributes })).status).toBe(204);
     expect(await newestCells(sink.bigtable.address, 't')).toEqual({ k: { 'f:q': shownInt64(3n) } });
     expect((await sink.results.pull()).map(resultOf)).toMatchObject([{ correlationId: 'mine' }]);
   });
@@ -106,7 +106,7 @@ describe('a request that Bigtable refuses', () => {
     const [letter] = await sink.letters();
     expect(letter?.attributes['dlq-payload']).toBe('request');
     await mutateRow(sink.client, { ...wrong, mutations: [{ mutation: { $case: 'deleteFromRow', value: {} } }] });
-    await sink.push({ data: letter!.data, attributes: letter!.attributes });
+    await sink.pushLetter({ data: letter!.data, attributes: letter!.attributes });
     expect(await newestCells(sink.bigtable.address, 't')).toEqual({ k: { 'f:q': shownInt64(3n) } });
   });
 

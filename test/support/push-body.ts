@@ -5,6 +5,8 @@ export interface TestMessage {
   readonly messageId?: string;
   /** RFC 3339, to the microsecond. */
   readonly publishTime?: string;
+  /** Default: that of the pipeline `sink`. */
+  readonly subscription?: string;
 }
 
 /** 2026-01-02T03:04:05.678901Z, and what is left of it in milliseconds as a cell's timestamp. */
@@ -14,7 +16,13 @@ export const PUBLISH_TIME_MICROS = 1_767_323_045_678_000n;
 let messages = 0;
 
 /** The body of a push subscription's request, wrapped as Pub/Sub wraps it. An absent field is absent there too. */
-export function pushBody({ data, attributes, messageId, publishTime = PUBLISH_TIME }: TestMessage): object {
+export function pushBody({
+  data,
+  attributes,
+  messageId,
+  publishTime = PUBLISH_TIME,
+  subscription = 'projects/p/subscriptions/records-sink',
+}: TestMessage): object {
   messages += 1;
   const id = messageId ?? `message-${messages}`;
   return {
@@ -26,6 +34,6 @@ export function pushBody({ data, attributes, messageId, publishTime = PUBLISH_TI
       publishTime,
       publish_time: publishTime,
     },
-    subscription: 'projects/p/subscriptions/records-sink',
+    subscription,
   };
 }

@@ -57,6 +57,8 @@ export interface SinkHarness extends AsyncDisposable {
   readonly logs: readonly LogLine[];
   /** Pushes a message, or a body as it is. */
   push(message: TestMessage): Promise<Answer>;
+  /** Pushes a message of the topic for replays. */
+  pushLetter(message: TestMessage): Promise<Answer>;
   post(body: string | Buffer, contentType?: string): Promise<Answer>;
   createTable(table: string, families: readonly string[]): Promise<void>;
   rows(table?: string): Promise<ReadRow[]>;
@@ -67,6 +69,8 @@ export interface SinkHarness extends AsyncDisposable {
   /** Sum of a counter over all metric lines; of one label where it is given. */
   count(metric: string, label?: string): number;
 }
+
+const LETTERS = 'projects/p/subscriptions/dead-letters-sink-replay';
 
 export const TABLE = 'projects/p/instances/i/tables/t';
 
@@ -106,8 +110,8 @@ export async function startSink(options: SinkOptions = {}): Promise<SinkHarness>
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
-  const post = async (body: string | Buffer, contentType = 'application/json'): Promise<Answer> => {
-    const response = await fetch(url, { method: 'POST', body, headers: { 'content-type': contentType } });
+  const post = async (body: string | Buffer, contentType = 'application/json', path = ''): Promise<Answer> => {
+    const response = await fetch(`${url}${path}`, { method: 'POST', body, headers: { 'content-type': contentType } });
     return { status: response.status, text: await response.text() };
   };
   return {
@@ -118,6 +122,8 @@ export async function startSink(options: SinkOptions = {}): Promise<SinkHarness>
     arrivals,
     logs,
     push: (message) => post(JSON.stringify(pushBody(message))),
+    pushLetter: (message) =>
+      post(JSON.stringify(pushBody({ subscription: LETTERS, ...message })), 'application/json', 'letters'),
     post,
     createTable: create,
     rows: (table = 't') => readRows(client, `projects/p/instances/i/tables/${table}`),

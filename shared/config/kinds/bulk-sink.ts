@@ -11,9 +11,9 @@ export const bulkSink = sinkKind({
   shared: ['failurePolicy', 'deadLetter', 'createDisposition', 'tableCreateOptions', 'writerOptions'],
   rules: [deadLetterHasItsPolicy, creationHasItsDisposition, backoffsGrow],
   warnings: inFlightWarnings,
-  resolve: (options, _name, mapping) => ({
+  resolve: (options, name, mapping) => ({
     serializer: serializerOf<'entry'>(options.serializer, mapping),
-    failure: failureOf({ ...options, policy: options.failurePolicy }),
+    failure: failureOf(name, { ...options, policy: options.failurePolicy }),
     ...creationOf(options),
     writer: writerOf(options),
   }),

@@ -3,6 +3,7 @@ import { qualify } from '../addresses.ts';
 import { choice, declare, optional } from '../option.ts';
 import { deadLetterHasItsPolicy, failureOf, requestFailureOptions } from '../options/failure.ts';
 import { markerFamily, pubSubName } from '../options/names.ts';
+import { replayTopicOf } from '../options/replay.ts';
 import { requestOptions, requestOptionsOf } from '../options/requests.ts';
 import { requestSerializerOptions, serializerOf } from '../options/serializer.ts';
 import { sinkKind } from './sink.ts';
@@ -46,7 +47,7 @@ export const requestSink = sinkKind({
   shared: ['failurePolicy', 'deadLetter', 'requestOptions'],
   rules: [
     deadLetterHasItsPolicy,
-    function resultsDoNotComeBack({ options: { resultsTopic, topic, deadLetter, project } }) {
+    function resultsDoNotComeBack({ name, options: { resultsTopic, topic, deadLetter, project } }) {
       if (resultsTopic === undefined) return [];
       const results = qualify(resultsTopic, 'topics', project);
       const isTopic = (other: string | undefined): boolean =>
@@ -55,7 +56,11 @@ export const requestSink = sinkKind({
       if (isTopic(topic)) {
         return [{ at, rule: 'must not be the topic of the pipeline: its results would come back', got: resultsTopic }];
       }
-      if (!isTopic(deadLetter?.topic)) return [];
+      if (deadLetter?.topic === undefined) return [];
+      if (replayTopicOf(name, { ...deadLetter, topic: deadLetter.topic }, project) === results) {
+        return [{ at, rule: 'must not be the topic that dead letters come back by', got: resultsTopic }];
+      }
+      if (!isTopic(deadLetter.topic)) return [];
       const rule = 'must not be the topic of dead letters: whoever reads one has no use for the other';
       return [{ at, rule, got: resultsTopic }];
     },
@@ -70,9 +75,9 @@ export const requestSink = sinkKind({
     isReplayProtected: replayProtection !== undefined,
     ...(replayProtection?.markerFamily !== undefined && { markerFamily: replayProtection.markerFamily }),
   }),
-  resolve: ({ resultsTopic, replayProtection, ...options }, _name, mapping) => ({
+  resolve: ({ resultsTopic, replayProtection, ...options }, name, mapping) => ({
     serializer: serializerOf<'request'>(options.serializer, mapping),
-    failure: failureOf({ ...options, policy: options.failurePolicy }),
+    failure: failureOf(name, { ...options, policy: options.failurePolicy }),
     requestOptions: requestOptionsOf(options),
     /** What becomes of a message whose request selected a branch without mutations. `fail`: it is not acknowledged. */
     emptyBranchPolicy: options.emptyBranchPolicy,

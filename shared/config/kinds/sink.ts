@@ -29,6 +29,7 @@ import {
   type ResolvedInput,
   subscriptionOptions,
 } from '../options/input.ts';
+import { replayRules } from '../options/replay.ts';
 import { hasOneWayToSerialize, type SerializerOptions } from '../options/serializer.ts';
 import { formatPath, type Path } from '../problems.ts';
 import { isSection, type Readable, type Reading, readSection } from '../read.ts';
@@ -67,6 +68,7 @@ const sinkRules: readonly Rule<SinkOptions>[] = [
   ...destinationRules,
   emulatorTakesNoKey,
   deadLettersDoNotComeBack,
+  ...replayRules,
   ...inputRules,
 ];
 

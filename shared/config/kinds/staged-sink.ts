@@ -30,9 +30,9 @@ export const stagedSink = sinkKind({
   resolve: (options, name, mapping) => ({
     serializer: serializerOf<'entry'>(options.serializer, mapping),
     /** Of a record that cannot be read, serialized or wrapped in an envelope. */
-    failure: failureOf({ ...options, policy: options.failurePolicy }),
+    failure: failureOf(name, { ...options, policy: options.failurePolicy }),
     /** Of an envelope that Bigtable refuses, or that is too old to be applied safely. */
-    onRejected: failureOf({ ...options, policy: options.onRejected }),
+    onRejected: failureOf(name, { ...options, policy: options.onRejected }),
     marker: markerOf(options),
     /** Attribute that identifies a message; absent: Pub/Sub's message id does. */
     ...(options.idAttribute !== undefined && { idAttribute: options.idAttribute }),

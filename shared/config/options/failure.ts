@@ -6,6 +6,7 @@ import type { Rule } from '../rules.ts';
 import type { CommonOptions } from './common.ts';
 import type { InputOptions } from './input.ts';
 import { pubSubName } from './names.ts';
+import { replayOf, replayOptions, type ResolvedReplay } from './replay.ts';
 
 /** What becomes of a record that is itself wrong: the serializer refused it, or Bigtable refused its row alone. */
 
@@ -43,6 +44,7 @@ const sectionWith = <const Payloads extends readonly [DeadLetterPayload, ...Dead
       'Topic that dead letters are published to; it must exist, and must not be the topic of the pipeline. Needed by the policy dead-letter.',
       'topics',
     ),
+    ...replayOptions,
     payload: choice(`What a dead letter carries: ${carries}`, payloads, payloads[0]),
     ...publishingOptions,
   });
@@ -99,16 +101,16 @@ export type ResolvedFailure<Payload extends DeadLetterPayload = 'entry' | 'recor
   | { readonly policy: 'log-and-drop' }
   | { readonly policy: 'dead-letter'; readonly deadLetter: ResolvedDeadLetter<Payload> };
 
-export interface ResolvedDeadLetter<
-  Payload extends DeadLetterPayload = 'entry' | 'record',
-> extends InMillis<PublishingOptions> {
+export interface ResolvedDeadLetter<Payload extends DeadLetterPayload = 'entry' | 'record'>
+  extends InMillis<PublishingOptions>, ResolvedReplay {
   /** `projects/p/topics/t`; the bare topic id where no project is configured. */
   readonly topic: string;
   readonly payload: Payload;
 }
 
 type PublishingOptions = Output<typeof publishingOptions>;
-type WrittenDeadLetter<Payload> = PublishingOptions & { readonly topic: string; readonly payload: Payload };
+type WrittenDeadLetter<Payload> = PublishingOptions &
+  Output<typeof replayOptions> & { readonly topic: string; readonly payload: Payload };
 
 interface WrittenFailure<Policy, Payload> {
   readonly policy: Policy;
@@ -117,22 +119,23 @@ interface WrittenFailure<Policy, Payload> {
   readonly project?: string | undefined;
 }
 
-export function failureOf<Policy extends 'fail' | 'log-and-drop' | 'dead-letter', Payload extends DeadLetterPayload>({
-  policy,
-  deadLetter,
-  project,
-}: WrittenFailure<Policy, Payload>): Extract<ResolvedFailure<Payload>, { readonly policy: Policy }> {
+export function failureOf<Policy extends 'fail' | 'log-and-drop' | 'dead-letter', Payload extends DeadLetterPayload>(
+  name: string,
+  { policy, deadLetter, project }: WrittenFailure<Policy, Payload>,
+): Extract<ResolvedFailure<Payload>, { readonly policy: Policy }> {
   type Failure = Extract<ResolvedFailure<Payload>, { readonly policy: Policy }>;
   if (policy !== 'dead-letter') return { policy } as Failure;
   if (!deadLetter) throw new TypeError('the rules let a dead-letter policy pass without its section');
-  return { policy, deadLetter: deadLetterOf(deadLetter, project) } as Failure;
+  return { policy, deadLetter: deadLetterOf(name, deadLetter, project) } as Failure;
 }
 
 const deadLetterOf = <Payload extends DeadLetterPayload>(
-  { topic, payload, ...publishing }: WrittenDeadLetter<Payload>,
+  name: string,
+  { topic, replayTopic, acceptLettersOf, payload, ...publishing }: WrittenDeadLetter<Payload>,
   project: string | undefined,
 ): ResolvedDeadLetter<Payload> => ({
   topic: qualify(topic, 'topics', project),
+  ...replayOf(name, { topic, replayTopic, acceptLettersOf }, project),
   payload,
   ...inMillis(publishingOptions, publishing),
 });

@@ -5,6 +5,7 @@ import type { Rule } from '../rules.ts';
 import type { CommonOptions } from './common.ts';
 import { type InputOptions, MAX_RESOURCE_ID, subscriptionId } from './input.ts';
 import { attributeName, markerFamily, pubSubName } from './names.ts';
+import { replayTopicOf } from './replay.ts';
 
 /** How a write is owned: by what it is told apart, where its marker is kept, and when it is made. */
 
@@ -129,7 +130,7 @@ export function commitOf(name: string, options: StagingOptions): ResolvedCommit 
 const commitId = (name: string, topic: string): string => `${subscriptionId(name, topic)}-commit`;
 
 interface LettersOfStaging {
-  readonly deadLetter?: { readonly topic: string } | undefined;
+  readonly deadLetter?: { readonly topic: string; readonly replayTopic?: string | undefined } | undefined;
 }
 
 export const stagingRules: readonly Rule<StagingOptions & LettersOfStaging>[] = [
@@ -144,12 +145,16 @@ export const stagingRules: readonly Rule<StagingOptions & LettersOfStaging>[] = 
       'must be "none" with the commit on-checkpoint: what is staged is written in parallel, in no order of messages. The commit on-receipt keeps it';
     return [{ at: ['ordering'], rule, got: ordering }];
   },
-  function workIsAlone({ options: { commit, commitTopic, topic, deadLetter, project } }) {
+  function workIsAlone({ name, options: { commit, commitTopic, topic, deadLetter, project } }) {
     if (commit !== 'on-checkpoint' || commitTopic === undefined) return [];
     const work = qualify(commitTopic, 'topics', project);
-    const others = [topic, deadLetter?.topic].filter((other) => other !== undefined);
+    const replays =
+      deadLetter?.topic === undefined
+        ? undefined
+        : replayTopicOf(name, { ...deadLetter, topic: deadLetter.topic }, project);
+    const others = [topic, deadLetter?.topic, replays].filter((other) => other !== undefined);
     if (!others.some((other) => qualify(other, 'topics', project) === work)) return [];
-    const rule = 'must be a topic of its own: neither that of the pipeline nor that of dead letters';
+    const rule = 'must be a topic of its own: neither that of the pipeline nor one of dead letters';
     return [{ at: ['commitTopic'], rule, got: commitTopic }];
   },
   function defaultCommitNamesAreShortEnough({ name, options: { commit, topic }, isSet }) {

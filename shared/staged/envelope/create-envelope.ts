@@ -5,7 +5,7 @@ import { isIdentity } from '../../model/identity.ts';
 import { familyProblem, mutationsProblem, rowKeyProblem } from '../../model/mutation-rules.ts';
 import { MAX_MUTATIONS, type RowEntry } from '../../model/mutation.ts';
 import type { FramedRecord } from '../../records/framed-records.ts';
-import { type IdentityRules, placeOf, recordIdentity } from '../../records/identity.ts';
+import { type IdentityRules, recordIdentity } from '../../records/identity.ts';
 import { type TableName, tablePath } from '../../model/table-name.ts';
 import {
   CheckAndMutateRowRequest,
@@ -89,7 +89,7 @@ export function envelopeOfRecord(
   entry: RowEntry,
   options: EnvelopeOptions,
 ): Envelope {
-  const { publishTimeMicros } = record.message;
+  const { messageId, publishTimeMicros } = record.message;
   return createEnvelope({
     identity: recordIdentity(record, options),
     table,
@@ -97,7 +97,7 @@ export function envelopeOfRecord(
     markerFamily: options.markerFamily,
     markerTimestampMicros: markerTimestampMicros(publishTimeMicros, options.markerHorizonMillis),
     entry,
-    source: { ...placeOf(record, options.pipeline), publishTimeMicros },
+    source: { messageId, recordIndex: record.index, publishTimeMicros },
   });
 }
 

@@ -1,10 +1,10 @@
 import { RecordError, RedeliverError } from '../../base/errors.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import type { FailedRecord } from '../../letters/failed-record.ts';
+import { countFailures, type FailedRecord } from '../../letters/failed-record.ts';
 import type { FailurePolicy } from '../../letters/policy.ts';
 import type { PushedMessage } from '../../model/record.ts';
-import { formatTableName } from '../../model/table-name.ts';
 import { type FramedRecord, framedRecords } from '../../records/framed-records.ts';
+import { recordIdentity } from '../../records/identity.ts';
 import { prepareWrite, type Reading, type Unprepared } from '../../records/prepare.ts';
 import { type EnvelopeOptions, type ReceivedEnvelope, envelopeOfRecord } from '../envelope/create-envelope.ts';
 
@@ -51,25 +51,22 @@ export async function stageMessage(message: PushedMessage, sink: StagedSink, sig
 
 function envelop(record: FramedRecord, sink: StagedSink): Enveloped {
   const prepared = prepareWrite(record, sink);
+  if (prepared.kind === 'failed') return { kind: 'failed', failed: identified(prepared.failed, record, sink) };
   if (prepared.kind !== 'write') return prepared;
   const { table, entry } = prepared;
   try {
     const envelope = envelopeOfRecord(record, table, entry, sink.envelopes);
-    return { kind: 'envelope', received: { envelope, record, isReplayed: record.letter !== undefined } };
+    return { kind: 'envelope', received: { envelope, record, isReplayed: record.message.letter !== undefined } };
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
     const detail = `cannot be applied exactly once: ${error.message}`;
-    return {
-      kind: 'failed',
-      failed: { record, destination: table, entry, reason: 'serializer', summary: detail, detail },
-    };
+    const failed = { record, destination: table, entry, reason: 'serializer', summary: detail, detail } as const;
+    return { kind: 'failed', failed: identified(failed, record, sink) };
   }
 }
 
-function countFailures(failed: readonly FailedRecord[], { metrics, perDestinationMetrics }: StagedSink): void {
-  if (failed.length > 0) metrics.count('numRecordsSendErrors', failed.length);
-  if (!perDestinationMetrics) return;
-  for (const { destination } of failed) {
-    if (destination) metrics.count('destination.sendErrors', 1, formatTableName(destination));
-  }
-}
+/** With what its effect would have been known by, so that it counts once whoever takes it back. */
+const identified = (failed: FailedRecord, record: FramedRecord, { envelopes }: StagedSink): FailedRecord => ({
+  ...failed,
+  identity: recordIdentity(record, envelopes),
+});

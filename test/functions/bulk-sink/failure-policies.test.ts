@@ -68,7 +68,7 @@ describe('dead-letter', () => {
     expect(sink.count('deadLettersPublished')).toBe(1);
   });
 
-  test('a letter that is published back as it is, after the cause is fixed, is applied', async () => {
+  test('a letter that comes back after the cause is fixed is applied', async () => {
     await using sink = await startSink({ families: null, deadLetters: 'topic' });
     // A family that takes additions only refuses a plain cell.
     await ensureTables(sink.bigtable.address, [{ name: T, families: { f: { aggregate: 'sum' } } }]);
@@ -79,16 +79,18 @@ describe('dead-letter', () => {
 
     await unary(sink.client.admin.deleteTable.bind(sink.client.admin), { name: TABLE });
     await sink.createTable('t', ['f']);
-    expect((await sink.push({ data: letter?.data ?? '', attributes: letter?.attributes ?? {} })).status).toBe(204);
+    expect((await sink.pushLetter({ data: letter?.data ?? '', attributes: letter?.attributes ?? {} })).status).toBe(
+      204,
+    );
     expect(await sink.rows()).toEqual([{ key: 'row', cells: ['f:q@1000=v'] }]);
     expect(await sink.letters()).toEqual([]);
   });
 
-  test('a letter that is published back too early is redelivered, and still names its first message', async () => {
+  test('a letter that comes back too early is filed again, and still names its first message', async () => {
     await using sink = await startSink({ deadLetters: 'topic' });
     await sink.push({ data: badEntry('row'), attributes: { a: '1' }, messageId: 'first' });
     const [letter] = await sink.letters();
-    await sink.push({ data: letter?.data ?? '', attributes: letter?.attributes ?? {}, messageId: 'second' });
+    await sink.pushLetter({ data: letter?.data ?? '', attributes: letter?.attributes ?? {}, messageId: 'second' });
     const [again] = await sink.letters();
     expect(again?.data.equals(badEntry('row'))).toBe(true);
     expect(again?.attributes).toMatchObject({ a: '1', 'dlq-original-message-id': 'first' });

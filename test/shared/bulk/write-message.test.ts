@@ -8,6 +8,7 @@ import type { FailurePolicy } from '../../../shared/letters/policy.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import type { RowEntry } from '../../../shared/model/mutation.ts';
+import { ANY_LETTER } from '../../support/returned-letter.ts';
 import { testRuntime } from '../../support/runtime.ts';
 import { numberedEntry } from '../../support/simulated-bigtable.ts';
 
@@ -69,6 +70,7 @@ function setUp({ mayDrop = true, limit = 100, handle = (): Promise<void> => Prom
       attribute: 'to',
     },
     framing: 'ndjson',
+    letters: ANY_LETTER,
     policy,
     rejections: new RejectionGuard({ maxConsecutiveRejections: limit, cooldownMillis: 1000 }, runtime),
     perDestinationMetrics: true,

@@ -280,12 +280,67 @@ describe('failure policy', () => {
       policy: 'dead-letter',
       deadLetter: {
         topic: 'projects/p/topics/orders-dlq',
+        replayTopic: 'projects/p/topics/orders-dlq-orders-replay',
+        replaySubscription: 'projects/p/subscriptions/orders-dlq-orders-replay',
+        acceptLettersOf: [],
         payload: 'entry',
         maxOutstandingMessages: 1_000,
         flushTimeoutMillis: 60_000,
         shutdownTimeoutMillis: 30_000,
       },
     });
+  });
+
+  test('letters come back by a topic beside the one that they go to, or by one that is named', () => {
+    const lettersOf = (options: object) => {
+      const { failure } = resolvedSink({
+        ...MINIMAL,
+        failurePolicy: 'dead-letter',
+        deadLetter: { topic: 'projects/q/topics/dlq', ...options },
+      });
+      return failure.policy === 'dead-letter' ? failure.deadLetter : undefined;
+    };
+    expect(lettersOf({})).toMatchObject({
+      replayTopic: 'projects/q/topics/dlq-orders-replay',
+      replaySubscription: 'projects/p/subscriptions/dlq-orders-replay',
+    });
+    expect(lettersOf({ replayTopic: 'again', acceptLettersOf: ['sales'] })).toMatchObject({
+      replayTopic: 'projects/p/topics/again',
+      replaySubscription: 'projects/p/subscriptions/again',
+      acceptLettersOf: ['sales'],
+    });
+  });
+
+  test.each([
+    ['orders', 'the topic of the pipeline'],
+    ['projects/p/topics/orders-dlq', 'the topic of dead letters'],
+  ])('letters never come back by a topic of another use: %s', (replayTopic, use) => {
+    const lines = linesOf({ ...MINIMAL, failurePolicy: 'dead-letter', deadLetter: { ...deadLetter, replayTopic } });
+    expect(lines).toEqual([
+      expect.stringContaining(`deadLetter.replayTopic: must be a topic of its own, and is ${use}`),
+    ]);
+  });
+
+  test('names of pipelines whose letters are taken over are names of pipelines', () => {
+    const lines = linesOf({
+      ...MINIMAL,
+      failurePolicy: 'dead-letter',
+      deadLetter: { ...deadLetter, acceptLettersOf: ['sales', 'Old Orders'] },
+    });
+    expect(lines).toEqual([
+      expect.stringMatching(/^deadLetter\.acceptLettersOf\.1: .*name of a pipeline.*got "Old Orders"$/),
+    ]);
+  });
+
+  test('two pipelines do not share a topic by which letters come back', () => {
+    const sink = {
+      ...MINIMAL,
+      failurePolicy: 'dead-letter',
+      deadLetter: { ...deadLetter, replayTopic: 'projects/p/topics/again' },
+    };
+    expect(() => resolveConfig({ pipelines: { a: sink, b: sink } }, 'test')).toThrow(
+      'pipelines.b.deadLetter.replayTopic: must be a topic of its own, and the letters of the pipeline a come back by it',
+    );
   });
 
   test.each(['orders', 'projects/p/topics/orders'])(

@@ -57,7 +57,7 @@ describe('log-and-drop', () => {
     const logger = createLogger({}, (line) => {
       lines.push(line);
     });
-    const policy = logAndDropPolicy(logger, metrics);
+    const policy = logAndDropPolicy({ logger, metrics });
     await policy.handle(failures(2), signal);
     await policy.close();
     expect(policy.mayDrop).toBe(true);

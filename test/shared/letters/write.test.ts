@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { LETTER_NAMES } from '../../../shared/letters/attributes.ts';
 import { deadLetterOf, MAX_MESSAGE_BYTES, truncateUtf8 } from '../../../shared/letters/write.ts';
 import { contextOf } from '../../../shared/mapping/serializer.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
@@ -9,6 +10,7 @@ import { tableName } from '../../../shared/model/table-name.ts';
 import { anyEntry } from '../../support/arbitraries.ts';
 import { failedRecord } from '../../support/failed-record.ts';
 import { recordOf } from '../../support/pushed-message.ts';
+import { returnedLetter } from '../../support/returned-letter.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const asEntry = { pipeline: 'orders', payload: 'entry' } as const;
@@ -54,25 +56,40 @@ describe('attributes', () => {
     });
   });
 
-  test('a letter that was published back and fails again names its first message and record, and its last failure', () => {
+  test('a letter that came back and fails again names its first message and record, and its last failure', () => {
     const first = deadLetterOf(
       failedRecord({ record: recordOf({ messageId: '42', attributes: { origin: 'till-7' } }, 3), detail: 'first' }),
       asEntry,
       NOW,
     );
-    const replayed = recordOf({ messageId: '99', data: first.data, attributes: first.attributes });
+    const message = returnedLetter(first);
     const second = deadLetterOf(
-      failedRecord({ record: replayed, detail: 'second' }),
-      { ...asEntry, pipeline: 'orders-replay' },
+      failedRecord({ record: { message, index: 3, data: message.data }, detail: 'second' }),
+      { ...asEntry, pipeline: 'sales' },
       NOW + 1000,
     );
     expect(second.attributes).toEqual({
       ...first.attributes,
-      'dlq-pipeline': 'orders-replay',
+      'dlq-pipeline': 'sales',
       'dlq-error': 'second',
       'dlq-timestamp': '2026-01-02T03:04:06.678Z',
     });
     expect(second.attributes).toMatchObject({ 'dlq-original-message-id': '42', 'dlq-record-index': '3' });
+  });
+
+  test("a message that carries a letter's attributes as its own becomes a letter in its own right", () => {
+    const foreign = { 'dlq-original-message-id': '1', 'dlq-record-index': '9', 'dlq-identity': '0'.repeat(32) };
+    const { attributes } = deadLetterOf(
+      failedRecord({ record: recordOf({ messageId: '42', attributes: { ...foreign, 'dlq-mine': 'kept' } }) }),
+      asEntry,
+      NOW,
+    );
+    expect(attributes).toMatchObject({
+      'dlq-original-message-id': '42',
+      'dlq-record-index': '0',
+      'dlq-mine': 'kept',
+    });
+    expect(attributes).not.toHaveProperty('dlq-identity');
   });
 
   test('attributes that Pub/Sub keeps to itself are not published again', () => {
@@ -114,9 +131,9 @@ describe('attributes', () => {
         ]) {
           expect(letter).toHaveProperty([`dlq-${name}`]);
         }
-        const kept = Object.keys(letter).filter((name) => !name.startsWith('dlq-'));
+        const kept = Object.keys(letter).filter((name) => !LETTER_NAMES.has(name));
         for (const name of kept) expect(letter[name]).toBe(attributes[name]);
-        const own = Object.keys(attributes).filter((name) => !name.startsWith('dlq-') && !name.startsWith('goog'));
+        const own = Object.keys(attributes).filter((name) => !LETTER_NAMES.has(name) && !name.startsWith('goog'));
         expect(Number(letter['dlq-attributes-dropped'] ?? 0)).toBe(own.length - kept.length);
       }),
       { seed: 16 },

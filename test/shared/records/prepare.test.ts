@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../shared/base/errors.ts';
-import { deadLetterOf } from '../../../shared/letters/write.ts';
+import { type DeadLetter, deadLetterOf } from '../../../shared/letters/write.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
-import { framedRecords } from '../../../shared/records/framed-records.ts';
+import { type FramedRecord, framedRecords } from '../../../shared/records/framed-records.ts';
 import { prepareWrite, type Reading } from '../../../shared/records/prepare.ts';
 import { pushedMessage } from '../../support/pushed-message.ts';
+import { ANY_LETTER, returnedLetter } from '../../support/returned-letter.ts';
 import { numberedEntry } from '../../support/simulated-bigtable.ts';
 
 /** A line becomes the row it names; `bad` is refused. */
@@ -21,11 +22,12 @@ const reading = (more: Partial<Reading> = {}): Reading => ({
   serializer,
   destination: { table: tableName('p', 'i', 't'), home: { project: 'p', instance: 'i' } },
   framing: 'ndjson',
+  letters: ANY_LETTER,
   ...more,
 });
 
-/** The letters of a message's failures, as a dead-letter topic would hold them, published back at a later time. */
-function published(message: PushedMessage, payload: 'entry' | 'record', from: Reading = reading()): PushedMessage[] {
+/** The letters of a message's failures, as a dead-letter topic would hold them. */
+function lettersOf(message: PushedMessage, payload: 'entry' | 'record', from: Reading = reading()): DeadLetter[] {
   return framedRecords(message, from.framing).map((record) => {
     const prepared = prepareWrite(record, from);
     const base = { record, destination: tableName('p', 'i', 'u'), summary: '', detail: 'refused' };
@@ -33,17 +35,20 @@ function published(message: PushedMessage, payload: 'entry' | 'record', from: Re
       prepared.kind === 'failed'
         ? prepared.failed
         : { ...base, reason: 'rejected' as const, ...(prepared.kind === 'write' && { entry: prepared.entry }) };
-    const { data, attributes } = deadLetterOf(failed, { pipeline: 'orders', payload }, 0);
-    return pushedMessage({ messageId: 'later', publishTimeMicros: 9_000_000_000_000_000n, data, attributes });
+    return deadLetterOf(failed, { pipeline: 'orders', payload }, 0);
   });
 }
 
 const MESSAGE = pushedMessage({ messageId: 'first', publishTimeMicros: 5_000_123n, data: Buffer.from('a\nb\nc') });
 
-describe('a dead letter that is published back as it is', () => {
+/** The records of a letter that comes back. */
+const back = (letter: DeadLetter | undefined, framing: Reading['framing'] = 'single'): readonly FramedRecord[] =>
+  framedRecords(returnedLetter(letter!), framing);
+
+describe('a dead letter that comes back', () => {
   test.each(['ndjson', 'json-array', 'single'] as const)('holds one entry, whatever the framing: %s', (framing) => {
-    const [, letter] = published(MESSAGE, 'entry');
-    const records = framedRecords(letter!, framing);
+    const [, letter] = lettersOf(MESSAGE, 'entry');
+    const records = back(letter, framing);
     expect(records).toHaveLength(1);
     expect(prepareWrite(records[0]!, reading({ framing }))).toMatchObject({
       kind: 'write',
@@ -53,49 +58,68 @@ describe('a dead letter that is published back as it is', () => {
   });
 
   test('holds one record, read by the serializer at its first place and with its first publish time', () => {
-    const [, , letter] = published(MESSAGE, 'record');
-    const [record] = framedRecords(letter!, 'json-array');
-    expect(record).toMatchObject({ index: 2, message: { publishTimeMicros: 5_000_123n } });
+    const [, , letter] = lettersOf(MESSAGE, 'record');
+    const [record] = back(letter, 'json-array');
+    expect(record).toMatchObject({ index: 2, message: { messageId: 'first', publishTimeMicros: 5_000_123n } });
     expect(record!.data.toString()).toBe('c');
     expect(prepareWrite(record!, reading())).toMatchObject({ kind: 'write', table: { table: 't' } });
   });
 
   test('is a whole message again where its frame was what was broken', () => {
     const message = pushedMessage({ data: Buffer.from('["x",') });
-    const [letter] = published(message, 'entry', reading({ framing: 'json-array' }));
+    const [letter] = lettersOf(message, 'entry', reading({ framing: 'json-array' }));
     expect(letter!.attributes).toMatchObject({ 'dlq-payload': 'message', 'dlq-reason': 'serializer' });
-    expect(framedRecords(letter!, 'ndjson').map(({ data }) => data.toString())).toEqual(['["x",']);
+    expect(back(letter, 'ndjson').map(({ data }) => data.toString())).toEqual(['["x",']);
   });
 
-  test('that fails again keeps the message, the place and the time of its first failure', () => {
-    const [letter] = published(pushedMessage({ ...MESSAGE, data: Buffer.from('bad') }), 'record');
-    const [again] = published(letter!, 'record');
-    const kept = ['dlq-original-message-id', 'dlq-record-index', 'dlq-original-publish-time-micros'];
-    for (const name of kept) expect(again!.attributes[name]).toBe(letter!.attributes[name]);
-    expect(again!.attributes['dlq-original-publish-time-micros']).toBe('5000123');
+  test.each(['record', 'entry'] as const)(
+    'that fails again keeps message, place, time and what it holds: %s',
+    (payload) => {
+      const first = lettersOf(MESSAGE, payload)[1]!;
+      const broken = reading({ serializer: { serialize: () => expect.unreachable('an entry is not serialized') } });
+      const refusing =
+        payload === 'entry' ? { ...broken, letters: { ...ANY_LETTER, mayWriteTo: () => false } } : reading();
+      const data = payload === 'entry' ? first.data : Buffer.from('bad');
+      const [record] = back({ ...first, data });
+      const prepared = prepareWrite(record!, refusing);
+      if (prepared.kind !== 'failed') return expect.unreachable('the letter is refused');
+      const again = deadLetterOf(prepared.failed, { pipeline: 'orders', payload: 'record' }, 0);
+      const kept = ['payload', 'original-message-id', 'record-index', 'original-publish-time-micros', 'pipeline'];
+      for (const name of kept)
+        expect([name, again.attributes[`dlq-${name}`]]).toEqual([name, first.attributes[`dlq-${name}`]]);
+      expect(again.data).toEqual(data);
+    },
+  );
+});
+
+describe('a letter that holds an entry', () => {
+  const entryLetter = (): FramedRecord => back(lettersOf(MESSAGE, 'entry')[0])[0]!;
+  const refusal = (letters: Partial<Reading['letters']>) =>
+    prepareWrite(entryLetter(), reading({ letters: { ...ANY_LETTER, ...letters } }));
+
+  test('for a table that its pipeline could not have named is a bad letter, and keeps its table', () => {
+    expect(refusal({ mayWriteTo: ({ table }) => table === 't' })).toMatchObject({
+      kind: 'failed',
+      failed: {
+        reason: 'not-allowed',
+        destination: { table: 'u' },
+        detail:
+          'was not written: the letter is for the table p.i.u, which the pipeline could not have named for a record',
+      },
+    });
   });
 
-  test('goes to the table it was for only where the pipeline could have sent it', () => {
-    const [letter] = published(MESSAGE, 'entry');
-    const elsewhere = { ...letter!, attributes: { ...letter!.attributes, 'dlq-destination': 'q.j.u' } };
-    const [record] = framedRecords(elsewhere, 'single');
-    expect(prepareWrite(record!, reading())).toMatchObject({ table: { project: 'p', table: 't' } });
-    const routed = reading({ serializer: { ...serializer, resolve: () => undefined } });
-    expect(prepareWrite(record!, routed)).toMatchObject({ table: { project: 'q', table: 'u' } });
+  test('of a family that the mapping does not declare is a bad letter', () => {
+    expect(refusal({ families: new Set(['other']) })).toMatchObject({
+      kind: 'failed',
+      failed: { reason: 'not-allowed', detail: expect.stringContaining('the mapping does not declare') as string },
+    });
+    expect(refusal({ families: new Set(['f']) })).toMatchObject({ kind: 'write' });
   });
+});
 
-  test('of another connector is read as any message', () => {
-    const attributes = { 'dlq-connector': 'spanner', 'dlq-payload': 'entry' };
-    expect(framedRecords(pushedMessage({ data: Buffer.from('a\nb'), attributes }), 'ndjson')).toHaveLength(2);
-  });
-
-  test.each([
-    ['dlq-record-index', '-1'],
-    ['dlq-original-publish-time-micros', 'yesterday'],
-    ['dlq-destination', 'a/b'],
-  ])('with a nonsensical %s is read without it', (name, value) => {
-    const [letter] = published(MESSAGE, 'entry');
-    const [record] = framedRecords({ ...letter!, attributes: { ...letter!.attributes, [name]: value } }, 'single');
-    expect(prepareWrite(record!, reading()).kind).toBe('write');
-  });
+test('a message whose attributes are those of a letter is read as any message on the topic of the pipeline', () => {
+  const [letter] = lettersOf(MESSAGE, 'entry');
+  const message = pushedMessage({ data: Buffer.from('a\nb'), attributes: letter!.attributes });
+  expect(framedRecords(message, 'ndjson')).toHaveLength(2);
 });

@@ -16,6 +16,7 @@ import { createResultPublisher } from '../../../shared/single-row/results.ts';
 import { conditionalReply, counterReply, FakeRowCalls, failure, type HeldCall } from '../../support/fake-row-calls.ts';
 import { testRuntime } from '../../support/runtime.ts';
 import { pushedMessage } from '../../support/pushed-message.ts';
+import { ANY_LETTER } from '../../support/returned-letter.ts';
 import { addToQ, conditional, hasQ, increment } from '../../support/row-requests.ts';
 
 const T = tableName('p', 'i', 't');
@@ -88,6 +89,7 @@ function setUp({ handle = () => Promise.resolve(), publish, sink: given, maxInFl
     serializer,
     destination: { table: T },
     framing: 'ndjson',
+    letters: ANY_LETTER,
     executor: createRowExecutor(options, { send: service.send, runtime }),
     policy,
     emptyBranchPolicy: 'ignore',
@@ -235,14 +237,7 @@ describe('a refused request', () => {
   test('that comes back in a dead letter is read without the serializer', async () => {
     const { service, push, published } = setUp();
     service.reply = () => counterReply(1n);
-    const attributes = {
-      'dlq-connector': 'bigtable',
-      'dlq-pipeline': 'counters',
-      'dlq-payload': 'request',
-      'dlq-original-message-id': 'first',
-      'dlq-record-index': '4',
-    };
-    await push(['7'], { attributes });
+    await push(['7'], { messageId: 'first', letter: { payload: 'request', pipeline: 'counters', recordIndex: 4 } });
     expect(service.calls.map(wordOf)).toEqual(['letter']);
     expect(published[0]?.attributes).toMatchObject({ 'message-id': 'first', 'record-index': '4' });
   });
@@ -336,17 +331,20 @@ describe('with replay protection', () => {
   test('the marker of a dead letter that is published back is that of its first message', async () => {
     const { service, push } = setUp({ sink });
     service.reply = () => conditionalReply(false);
-    const attributes = {
-      'dlq-connector': 'bigtable',
-      'dlq-pipeline': 'counters',
-      'dlq-payload': 'record',
-      'dlq-original-message-id': 'first',
-      'dlq-record-index': '4',
-    };
-    await push(['count'], { messageId: 'later', attributes });
+    const letter = { payload: 'record', pipeline: 'counters', recordIndex: 4 };
+    await push(['count'], { messageId: 'first', subscription: 'projects/p/subscriptions/letters', letter });
     const origin = { pipeline: 'counters', subscription: SUBSCRIPTION };
     const identity = identityOf({ ...origin, messageId: 'first', recordIndex: 4 });
     expect(service.calls[0]?.request.includes(identity)).toBe(true);
+  });
+
+  test('a record that is wrong is handed on with what its effect would be known by', async () => {
+    const { service, handled, push } = setUp({ sink });
+    service.reply = () => failure('INVALID_ARGUMENT');
+    await push(['throw', 'count']);
+    const identity = (recordIndex: number): string =>
+      identityOf({ pipeline: 'counters', subscription: SUBSCRIPTION, messageId: 'm', recordIndex });
+    expect(handled.map(({ identity: known }) => known)).toEqual([identity(0), identity(1)]);
   });
 
   test('a table that cannot hold markers gets no request, and the message is redelivered', async () => {

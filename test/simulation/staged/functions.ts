@@ -15,6 +15,7 @@ import { stageMessage } from '../../../shared/staged/stage/stage-message.ts';
 import { Stager } from '../../../shared/staged/stage/stager.ts';
 import { TargetCheck } from '../../../shared/markers/target-check.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
+import { ANY_LETTER } from '../../support/returned-letter.ts';
 import { type Instance, remote } from './pool.ts';
 import type { SimulatedProcess } from './process.ts';
 import { testRuntime } from '../../support/runtime.ts';
@@ -46,6 +47,7 @@ export function startStager(
         serializer: entrySerializer,
         destination: { table: TABLE },
         framing: 'single',
+        letters: ANY_LETTER,
         envelopes: {
           pipeline: PIPELINE,
           subscription: 'records',

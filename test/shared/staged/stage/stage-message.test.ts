@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError, RedeliverError } from '../../../../shared/base/errors.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
-import { deadLetterOf } from '../../../../shared/letters/write.ts';
+import { type DeadLetter, deadLetterOf } from '../../../../shared/letters/write.ts';
 import type { FailedRecord } from '../../../../shared/letters/failed-record.ts';
 import type { FailurePolicy } from '../../../../shared/letters/policy.ts';
 import type { Serializer } from '../../../../shared/mapping/serializer.ts';
@@ -14,6 +14,7 @@ import { failedEnvelope } from '../../../../shared/staged/write/failed-envelope.
 import { type StagedSink, stageMessage } from '../../../../shared/staged/stage/stage-message.ts';
 import { cell, rowEntry } from '../../../support/envelopes.ts';
 import { pushedMessage } from '../../../support/pushed-message.ts';
+import { ANY_LETTER, returnedLetter } from '../../../support/returned-letter.ts';
 
 const signal = new AbortController().signal;
 const SUBSCRIPTION = 'projects/p/subscriptions/configured';
@@ -57,6 +58,7 @@ function setUp({ envelopes, framing = 'ndjson', keep, admit = () => undefined }:
     serializer,
     destination: { table: tableName('p', 'i', 't'), home: { project: 'p', instance: 'i' } },
     framing,
+    letters: ANY_LETTER,
     envelopes: {
       pipeline: 'orders',
       subscription: SUBSCRIPTION,
@@ -215,21 +217,18 @@ describe('a dead letter that is published back', () => {
     detail: 'refused',
   });
   const first = pushedMessage({ ...FIRST, data: Buffer.from('a\nb') });
-  const letterOf = (payload: 'entry' | 'record', pipeline = 'orders'): Partial<PushedMessage> => ({
-    ...deadLetterOf(failedAs(first, 1), { pipeline, payload }, 0),
-    messageId: 'letter',
-    publishTimeMicros: 1_800_000_000_000_000n,
-  });
-  const staged = async (given: Partial<PushedMessage>): Promise<Envelope> => {
+  const letterOf = (payload: 'entry' | 'record'): DeadLetter =>
+    deadLetterOf(failedAs(first, 1), { pipeline: 'orders', payload }, 0);
+  const staged = async (message: PushedMessage): Promise<Envelope> => {
     const { sink, kept } = setUp();
-    await stageMessage(pushedMessage(given), sink, signal);
+    await stageMessage(message, sink, signal);
     return kept[0]!;
   };
 
   test.each(['entry', 'record'] as const)('(%s) is the effect of its first message and record', async (payload) => {
     const { stage, kept } = setUp();
     await stage(['a', 'b']);
-    const again = await staged(letterOf(payload));
+    const again = await staged(returnedLetter(letterOf(payload)));
     expect(again.identity).toBe(kept[1]!.identity);
     expect(again.source).toEqual(kept[1]!.source);
     expect(entryOf(again).rowKey.toString()).toBe('b');
@@ -241,15 +240,56 @@ describe('a dead letter that is published back', () => {
     const [first] = kept;
     const refused = { kind: 'rejected', status: { code: 'INVALID_ARGUMENT', message: 'no' } } as const;
     const letter = deadLetterOf(failedEnvelope(first!, refused)!, { pipeline: 'orders', payload: 'entry' }, 0);
-    const again = await staged({ ...letter, messageId: 'letter', publishTimeMicros: 1_800_000_000_000_000n });
-    expect(again.request).toEqual(first!.request);
-    const foreign = { ...letter.attributes, 'dlq-pipeline': 'clicks' };
-    expect((await staged({ ...letter, attributes: foreign })).identity).not.toBe(first!.identity);
+    expect((await staged(returnedLetter(letter))).request).toEqual(first!.request);
   });
 
-  test('of another pipeline is a message of its own', async () => {
-    const { identity } = await staged(letterOf('record', 'clicks'));
-    const origin = { pipeline: 'orders', subscription: SUBSCRIPTION, messageId: 'letter', recordIndex: 1 };
-    expect(identity).toBe(identityOf(origin));
+  test('of a record that never became an envelope has the identity that it would have had, wherever it is taken back', async () => {
+    const { stage, handled } = setUp({ envelopes: { idAttribute: 'event-id' } });
+    await stage(['throw', 'delete'], { attributes: { 'event-id': 'e-1' } });
+    expect(handled.map(({ identity }) => identity)).toEqual([
+      identityOfId('orders', '0:e-1'),
+      identityOfId('orders', '1:e-1'),
+    ]);
+    const letter = deadLetterOf(
+      { ...handled[0]!, record: { ...handled[0]!.record, data: Buffer.from('a') } },
+      { pipeline: 'orders', payload: 'record' },
+      0,
+    );
+    const taken = returnedLetter(letter, { pipeline: 'sales', acceptLettersOf: ['orders'] });
+    expect((await staged(taken)).identity).toBe(identityOfId('orders', '0:e-1'));
+  });
+
+  test('of a renamed pipeline keeps the identity that it had there', async () => {
+    const letter = { ...letterOf('record') };
+    const { sink, kept } = setUp({ envelopes: { pipeline: 'sales' } });
+    const taken = returnedLetter(letter, { pipeline: 'sales', acceptLettersOf: ['orders'] });
+    await stageMessage(taken, sink, signal);
+    const origin = { pipeline: 'orders', subscription: SUBSCRIPTION, messageId: 'first', recordIndex: 1 };
+    expect(kept[0]!.identity).toBe(identityOf(origin));
+  });
+});
+
+test('attributes of a dead letter on the topic of the pipeline are attributes like others', async () => {
+  const { stage, kept, handled } = setUp();
+  const attributes = {
+    'dlq-connector': 'bigtable',
+    'dlq-pipeline': 'orders',
+    'dlq-payload': 'entry',
+    'dlq-original-message-id': 'first-of-all',
+    'dlq-record-index': '7',
+    'dlq-original-publish-time-micros': '1',
+    'dlq-identity': '0'.repeat(32),
+  };
+  await stage(['a', 'throw'], { attributes });
+  const origin = { pipeline: 'orders', subscription: SUBSCRIPTION, messageId: 'first', recordIndex: 0 };
+  expect(kept[0]).toMatchObject({
+    identity: identityOf(origin),
+    source: { messageId: 'first', recordIndex: 0, publishTimeMicros: FIRST.publishTimeMicros },
+  });
+  const letter = deadLetterOf(handled[0]!, { pipeline: 'orders', payload: 'record' }, 0);
+  expect(letter.attributes).toMatchObject({
+    'dlq-original-message-id': 'first',
+    'dlq-record-index': '1',
+    'dlq-identity': identityOf({ ...origin, recordIndex: 1 }),
   });
 });

@@ -1,0 +1,89 @@
+/**
+ * The attributes of a dead letter. Pure data: whoever writes, reads, publishes back or explains a letter goes by this
+ * table, so an attribute is added here alone.
+ */
+export interface LetterAttribute {
+  readonly name: string;
+  /** In Markdown, without a full stop. */
+  readonly meaning: string;
+  /** `taken-off`: describes this one failure, and means nothing to the next delivery. */
+  readonly atReplay: 'kept' | 'taken-off';
+}
+
+/** What marks a letter as one of this connector. */
+export const CONNECTOR = 'bigtable';
+
+export const LETTER_ATTRIBUTES = {
+  connector: {
+    name: 'dlq-connector',
+    meaning: `\`${CONNECTOR}\``,
+    atReplay: 'kept',
+  },
+  pipeline: {
+    name: 'dlq-pipeline',
+    meaning: "the pipeline's name",
+    atReplay: 'kept',
+  },
+  destination: {
+    name: 'dlq-destination',
+    meaning: '`project.instance.table`; usable as a `destinationAttribute`',
+    atReplay: 'kept',
+  },
+  reason: {
+    name: 'dlq-reason',
+    meaning: '`serializer`, `rejected` or `beyond-horizon`',
+    atReplay: 'taken-off',
+  },
+  error: {
+    name: 'dlq-error',
+    meaning: "the serializer's or the service's words, at most 1,024 bytes",
+    atReplay: 'taken-off',
+  },
+  timestamp: {
+    name: 'dlq-timestamp',
+    meaning: 'when it was filed, RFC 3339',
+    atReplay: 'taken-off',
+  },
+  payload: {
+    name: 'dlq-payload',
+    meaning:
+      'what its data is: `entry`, `request`, `record`, or `message` where the frame of a whole message is broken',
+    atReplay: 'kept',
+  },
+  identity: {
+    name: 'dlq-identity',
+    meaning: 'of a record that counts exactly once: what its effect is known by, 32 hexadecimal digits',
+    atReplay: 'kept',
+  },
+  messageId: {
+    name: 'dlq-original-message-id',
+    meaning: 'the id of the first message that carried the record',
+    atReplay: 'kept',
+  },
+  recordIndex: {
+    name: 'dlq-record-index',
+    meaning: "the record's position in that message, from 0",
+    atReplay: 'kept',
+  },
+  publishTime: {
+    name: 'dlq-original-publish-time-micros',
+    meaning: 'when that message was published, microseconds since the epoch',
+    atReplay: 'kept',
+  },
+  attributesDropped: {
+    name: 'dlq-attributes-dropped',
+    meaning: "attributes of the message that Pub/Sub's limits left no room for, where there are any",
+    atReplay: 'taken-off',
+  },
+} as const satisfies Readonly<Record<string, LetterAttribute>>;
+
+export const letterAttributes: readonly LetterAttribute[] = Object.values(LETTER_ATTRIBUTES);
+
+const namesOf = (attributes: readonly LetterAttribute[]): ReadonlySet<string> =>
+  new Set(attributes.map(({ name }) => name));
+
+/** The names of all. */
+export const LETTER_NAMES = namesOf(letterAttributes);
+
+/** The names of those that describe the failure. */
+export const FAILURE_NAMES = namesOf(letterAttributes.filter(({ atReplay }) => atReplay === 'taken-off'));
