@@ -18,7 +18,7 @@ export const stagedSink = entryPoint(() => startStagedSink(process.env));
 /** Builds one instance of the staged sink: configuration, the way to keep envelopes, and the function that answers a push. */
 export async function startStagedSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const instance = await startInstance('staged-sink', 'staged sink', env, surroundings);
-  const { pipeline, name, baseDirectory, metrics } = instance;
+  const { pipeline, name, baseDirectory, runtime } = instance;
   const { input, idAttribute, marker } = pipeline;
   const policies = stagedPoliciesOf(instance);
   const keeper = await openKeeper(instance, policies);
@@ -41,7 +41,7 @@ export async function startStagedSink(env: Environment, surroundings: Surroundin
     keep: keeper.keep,
     policy: policies.failure,
     perDestinationMetrics: pipeline.requestOptions.perDestinationMetrics,
-    metrics,
+    runtime,
   };
   return pushHandler(instance, {
     process: (message, signal) => stageMessage(message, sink, signal),

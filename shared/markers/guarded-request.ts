@@ -3,6 +3,7 @@ import { type ConditionalRequest, conditionalRequest } from '../model/conditiona
 import { cellExists, interleave, type RowFilter } from '../model/filter.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { RowRequest } from '../model/row-request.ts';
+import { MARKER_VALUE } from './marker.ts';
 
 /** What guards a request: a cell in its own row that is written with it, in one atomic step. */
 export interface Marker {
@@ -11,8 +12,6 @@ export interface Marker {
   /** The qualifier: the same at every delivery of the request, and of no other. */
   readonly identity: string;
 }
-
-const MARKER_VALUE = Buffer.from('1');
 
 /**
  * The request with its marker: it is applied at most once, however often it is sent. Pure. Exact only where one

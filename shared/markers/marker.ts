@@ -8,7 +8,8 @@ import type { Mutation, RowFilter } from '../proto/google/bigtable/v2/data.ts';
  * Pure.
  */
 
-const MARKER_VALUE = Buffer.from('1');
+/** Of every marker, whoever writes it. */
+export const MARKER_VALUE = Buffer.from('1');
 
 /** The mutation that leaves the marker. */
 export const markerCell = (family: string, identity: string, timestampMicros: bigint): Mutation => ({

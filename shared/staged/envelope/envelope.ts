@@ -2,7 +2,7 @@ import { toError } from '../../base/errors.ts';
 import { isIdentity } from '../../model/identity.ts';
 import { tableName, type TableName } from '../../model/table-name.ts';
 import { Fields, LastRead, StoredBytesError, asText } from './envelope-fields.ts';
-import { encodeMarkerPredicate } from '../../markers/marker.ts';
+import { encodeMarkerPredicate, MARKER_VALUE } from '../../markers/marker.ts';
 
 /**
  * One record's effect, frozen: the request that applies it exactly once, however often it is sent. Everything else
@@ -146,7 +146,7 @@ function readMarker(fields: Fields): Marker {
   throw new StoredBytesError('the last mutation of an envelope must be its marker');
 }
 
-const MARKER_BYTE = 0x31;
+const [MARKER_BYTE] = MARKER_VALUE;
 
 /** Digits of an identity: the last bytes of the predicate for it. */
 const IDENTITY_BYTES = 32;

@@ -1,5 +1,5 @@
 import { RecordError, RedeliverError } from '../../base/errors.ts';
-import type { Metrics } from '../../base/metrics.ts';
+import type { Runtime } from '../../base/runtime.ts';
 import { countFailures, type FailedRecord } from '../../letters/failed-record.ts';
 import type { FailurePolicy } from '../../letters/policy.ts';
 import type { PushedMessage } from '../../model/record.ts';
@@ -18,7 +18,7 @@ export interface StagedSink extends Reading {
   /** What becomes of records that never become an envelope. */
   readonly policy: FailurePolicy;
   readonly perDestinationMetrics: boolean;
-  readonly metrics: Metrics;
+  readonly runtime: Runtime;
 }
 
 /** What a record becomes before anything is kept. */
@@ -33,19 +33,20 @@ type Enveloped = { readonly kind: 'envelope'; readonly received: ReceivedEnvelop
  * once all else of the message is kept, so that an outage does not file the same dead letter at every delivery.
  */
 export async function stageMessage(message: PushedMessage, sink: StagedSink, signal: AbortSignal): Promise<void> {
+  const { perDestinationMetrics, runtime } = sink;
   sink.admit();
   const enveloped = framedRecords(message, sink.framing).map((record) => envelop(record, sink));
   // Nothing is stored of a message that must be redelivered: it would be stored anew at every delivery.
   const again = enveloped.find((one) => one.kind === 'redeliver');
   if (again) throw new RedeliverError(again.reason, again.message);
   const skipped = enveloped.filter(({ kind }) => kind === 'skipped').length;
-  if (skipped > 0) sink.metrics.count('recordsSkipped', skipped);
+  if (skipped > 0) runtime.metrics.count('recordsSkipped', skipped);
   await sink.keep(
     enveloped.flatMap((one) => (one.kind === 'envelope' ? [one.received] : [])),
     signal,
   );
   const failed = enveloped.flatMap((one) => (one.kind === 'failed' ? [one.failed] : []));
-  countFailures(failed, sink);
+  countFailures(failed, { metrics: runtime.metrics, perDestinationMetrics });
   if (failed.length > 0) await sink.policy.handle(failed, signal);
 }
 

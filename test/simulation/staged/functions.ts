@@ -65,7 +65,7 @@ export function startStager(
         },
         policy: failPolicy(),
         perDestinationMetrics: false,
-        metrics: runtime.metrics,
+        runtime,
       },
       signal,
     );

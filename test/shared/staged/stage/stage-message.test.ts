@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { RecordError, RedeliverError } from '../../../../shared/base/errors.ts';
-import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { type DeadLetter, deadLetterOf } from '../../../../shared/letters/write.ts';
 import type { FailedRecord } from '../../../../shared/letters/failed-record.ts';
 import type { FailurePolicy } from '../../../../shared/letters/policy.ts';
@@ -15,6 +14,7 @@ import { type StagedSink, stageMessage } from '../../../../shared/staged/stage/s
 import { cell, rowEntry } from '../../../support/envelopes.ts';
 import { pushedMessage } from '../../../support/pushed-message.ts';
 import { ANY_LETTER, returnedLetter } from '../../../support/returned-letter.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 
 const signal = new AbortController().signal;
 const SUBSCRIPTION = 'projects/p/subscriptions/configured';
@@ -41,7 +41,8 @@ interface Given {
 }
 
 function setUp({ envelopes, framing = 'ndjson', keep, admit = () => undefined }: Given = {}) {
-  const metrics = createMetrics();
+  const runtime = testRuntime();
+  const { metrics } = runtime;
   const kept: Envelope[] = [];
   const handled: FailedRecord[] = [];
   const order: string[] = [];
@@ -77,7 +78,7 @@ function setUp({ envelopes, framing = 'ndjson', keep, admit = () => undefined }:
       }),
     policy,
     perDestinationMetrics: true,
-    metrics,
+    runtime,
   };
   const stage = (lines: readonly string[], given: Partial<PushedMessage> = {}): Promise<void> =>
     stageMessage(pushedMessage({ ...FIRST, ...given, data: Buffer.from(lines.join('\n')) }), sink, signal);
