@@ -1,5 +1,5 @@
 import { lazy } from '../shared/base/lazy.ts';
-import { createConfirmedTopic } from '../shared/google/pubsub/confirmed-topic.ts';
+import { createPublisher } from '../shared/google/pubsub/publisher.ts';
 import type { RequestSink } from '../shared/single-row/delivery.ts';
 import type { WrittenForms } from '../shared/single-row/ports.ts';
 import { answerMessage } from '../shared/single-row/request-message.ts';
@@ -34,7 +34,7 @@ export async function startRequestSink(env: Environment, surroundings: Surroundi
   const topic =
     resultsTopic === undefined
       ? undefined
-      : createConfirmedTopic({ topic: resultsTopic, shutdownTimeoutMillis: RESULTS_SHUTDOWN_MILLIS }, runtime.clock);
+      : createPublisher({ topic: resultsTopic, shutdownTimeoutMillis: RESULTS_SHUTDOWN_MILLIS }, runtime.clock);
   const serializer = await requestSerializerOf(pipeline, baseDirectory);
   const sink: RequestSink = {
     identities: { pipeline: name, subscription: pipeline.input.subscription, framing: pipeline.input.framing },

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { systemClock } from '../../shared/base/clock.ts';
+import { type Clock, systemClock } from '../../shared/base/clock.ts';
 import { toError } from '../../shared/base/errors.ts';
 import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
-import { openTopicPublisher } from '../../shared/google/pubsub/topic-publisher.ts';
+import { createPublisher } from '../../shared/google/pubsub/publisher.ts';
 import { runCli } from './cli.ts';
 import { CommandError } from './errors.ts';
 import { createTerminal } from './terminal.ts';
@@ -37,6 +37,20 @@ if (PUBSUB_EMULATOR_HOST !== undefined || FIRESTORE_EMULATOR_HOST !== undefined)
   process.env.METADATA_SERVER_DETECTION ??= 'none';
 }
 
+/** More than a publish takes at most: a command has waited for its messages before it closes. */
+const SHUTDOWN_MILLIS = 90_000;
+
+/** Unlike the functions' clock this one holds the process: a command that waits is not finished. */
+const clock: Clock = {
+  ...systemClock,
+  after(delayMillis, callback) {
+    const timer = setTimeout(callback, delayMillis);
+    return () => {
+      clearTimeout(timer);
+    };
+  },
+};
+
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   terminal: createTerminal(process.stdout, process.stderr),
@@ -46,22 +60,17 @@ process.exitCode = await runCli(process.argv.slice(2), {
     stdin: process.stdin,
   },
   pubsub: {
-    publisher: (topic, options) => openTopicPublisher(topic, options).catch(cannotConnect),
+    async publisher(topic, { isOrdered }) {
+      const publisher = createPublisher({ topic, isOrdered, shutdownTimeoutMillis: SHUTDOWN_MILLIS }, clock);
+      await publisher.open().catch(cannotConnect);
+      return publisher;
+    },
     puller: (subscription) => openSubscriptionPuller(subscription).catch(cannotConnect),
   },
   stage: {
     database: ({ project, database }) =>
       createStageDatabase({ databaseId: database, ...(project !== undefined && { projectId: project }) }),
   },
-  clock: {
-    ...systemClock,
-    // Unlike the functions' clock this one holds the process: a command that waits is not finished.
-    after(delayMillis, callback) {
-      const timer = setTimeout(callback, delayMillis);
-      return () => {
-        clearTimeout(timer);
-      };
-    },
-  },
+  clock,
   signal: interrupted.signal,
 });

@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { ResolvedFirestore } from '../../shared/config/resolved.ts';
+import type { Publisher } from '../../shared/model/publishing.ts';
 import type { StatusStore } from '../../shared/staged/ports.ts';
 
 /** What the commands need of the machine and of Pub/Sub. */
@@ -30,23 +31,11 @@ export interface InputFiles {
   readonly stdin: AsyncIterable<Buffer>;
 }
 
-export interface OutgoingMessage {
-  readonly data: Buffer;
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly orderingKey?: string;
-}
-
 export interface PubSubPort {
   /** `topic` is a full name. */
   publisher(topic: string, options: { readonly isOrdered: boolean }): Promise<Publisher>;
   /** `subscription` is a full name. */
   puller(subscription: string): Promise<Puller>;
-}
-
-export interface Publisher {
-  /** Resolves when Pub/Sub confirmed the message. After a failed message of an ordering key all later ones of it reject. */
-  publish(message: OutgoingMessage): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface PulledMessage {

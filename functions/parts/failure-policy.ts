@@ -1,7 +1,7 @@
 import type { Runtime } from '../../shared/base/runtime.ts';
 import type { DeadLetterPayload, ResolvedFailure } from '../../shared/config/resolved.ts';
 import { deadLetterPolicy, failPolicy, type FailurePolicy, logAndDropPolicy } from '../../shared/letters/policy.ts';
-import { createDeadLetterTopic } from '../../shared/google/pubsub/dead-letter-topic.ts';
+import { createPublisher } from '../../shared/google/pubsub/publisher.ts';
 
 /** What a policy works with. */
 export interface PolicySurroundings {
@@ -21,7 +21,7 @@ export function failurePolicyOf(
     case 'log-and-drop':
       return logAndDropPolicy(runtime);
     case 'dead-letter': {
-      const topic = createDeadLetterTopic(failure.deadLetter, runtime.clock);
+      const topic = createPublisher(failure.deadLetter, runtime.clock);
       return deadLetterPolicy(topic, { pipeline: name, ...failure.deadLetter }, runtime);
     }
     default:

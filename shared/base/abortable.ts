@@ -1,4 +1,5 @@
 import { abortReason } from './clock.ts';
+import { onAbort } from './on-abort.ts';
 
 /**
  * Waits for a promise that others may wait for too, or rejects with the signal's reason as soon as that aborts. The
@@ -10,13 +11,12 @@ export async function abortable<Value>(promise: Promise<Value>, signal: AbortSig
     throw abortReason(signal);
   }
   const end = Promise.withResolvers<never>();
-  const onAbort = (): void => {
+  const forget = onAbort(signal, () => {
     end.reject(abortReason(signal));
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
+  });
   try {
     return await Promise.race([promise, end.promise]);
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    forget();
   }
 }

@@ -1,10 +1,10 @@
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
+import type { Publisher } from '../model/publishing.ts';
 import { formatTableName } from '../model/table-name.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import { deadLetterOf, type DeadLetterOptions } from './write.ts';
 import type { FailedRecord } from './failed-record.ts';
-import type { DeadLetterTopic } from './ports.ts';
 
 /**
  * What becomes of records that are wrong. `handle` takes all failed records of one message, after everything else in
@@ -70,7 +70,7 @@ export interface DeadLetterPolicyOptions extends DeadLetterOptions {
 }
 
 export function deadLetterPolicy(
-  topic: DeadLetterTopic,
+  topic: Publisher,
   options: DeadLetterPolicyOptions,
   { clock, metrics }: Pick<Runtime, 'clock' | 'metrics'>,
 ): FailurePolicy {

@@ -31,18 +31,6 @@ export interface RequestGroup {
   isOver: boolean;
 }
 
-/** The topic that results go to. Resolves once the publish is confirmed. */
-export interface ResultsTopic {
-  publish(message: ResultMessage, signal: AbortSignal): Promise<void>;
-  /** Sends what is queued and closes the client, within a bound of its own. */
-  close(): Promise<void>;
-}
-
-export interface ResultMessage {
-  readonly data: Buffer;
-  readonly attributes: Readonly<Record<string, string>>;
-}
-
 /** The written forms of requests and results. Loaded at first need: most instances write or read none of them. */
 export interface WrittenForms {
   /** Reads a request from the data of a dead letter. Throws a `RecordError`. */

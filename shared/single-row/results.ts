@@ -1,9 +1,10 @@
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { Semaphore } from '../base/semaphore.ts';
+import type { Publisher } from '../model/publishing.ts';
 import type { InputRecord } from '../model/record.ts';
 import type { RowResult } from '../model/row-result.ts';
-import type { ResultsTopic, WrittenForms } from './ports.ts';
+import type { WrittenForms } from './ports.ts';
 
 /** Publishes the result of each answered record. */
 export interface ResultPublisher {
@@ -16,7 +17,7 @@ const MAX_OUTSTANDING_RESULTS = 1000;
 
 /** Results as messages of the topic: the JSON form, with attributes to find the record again. */
 export function createResultPublisher(
-  topic: ResultsTopic,
+  topic: Publisher,
   { forms, runtime }: { readonly forms: () => Promise<WrittenForms>; readonly runtime: Runtime },
 ): ResultPublisher {
   const outstanding = new Semaphore(MAX_OUTSTANDING_RESULTS);

@@ -9,7 +9,6 @@ import type {
   SegmentHead,
   SegmentLease,
 } from './state.ts';
-import type { CommitWork } from './work-message.ts';
 
 /**
  * What the staged sink asks of its durable store: three views of one pipeline's documents, one for each function.
@@ -95,9 +94,4 @@ export interface StatusStore {
   readProblems(limit: number, signal: AbortSignal): Promise<readonly SegmentHead[]>;
   /** What is staged now. Reads every staged segment without its payload. */
   countStaged(signal: AbortSignal): Promise<Backlog>;
-}
-
-/** Publishes work and waits for its confirmation. Rejects when any of it is unconfirmed. */
-export interface WorkTopic {
-  publish(work: readonly CommitWork[], signal: AbortSignal): Promise<void>;
 }

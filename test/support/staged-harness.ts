@@ -10,6 +10,7 @@ import { createStageDatabase, type StageDatabase } from '../../shared/google/fir
 import { createTicks } from '../../shared/coordinator/tick.ts';
 import { checkpointDecider } from '../../shared/staged/checkpoint/checkpoint-decider.ts';
 import { type CommitWork, encodeWork } from '../../shared/staged/work-message.ts';
+import { workTopic } from './work-topic.ts';
 import {
   aggregateFamily,
   connect,
@@ -135,12 +136,7 @@ async function oneTick(database: StageDatabase): Promise<readonly CommitWork[]> 
   const store = database.stores(PIPELINE).coordinator;
   const decider = checkpointDecider(PIPELINE, STAGING, {
     store,
-    topic: {
-      publish(work) {
-        sent.push(...work);
-        return Promise.resolve();
-      },
-    },
+    topic: workTopic((work) => sent.push(work)),
     runtime: testRuntime({ clock: systemClock }),
   });
   await createTicks(decider, { store, clock: systemClock, owner: 'coordinator' }).tick(AbortSignal.timeout(10_000));

@@ -3,9 +3,9 @@ import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.t
 import { createTicks, type Ticks } from '../../shared/coordinator/tick.ts';
 import { checkpointDecider } from '../../shared/staged/checkpoint/checkpoint-decider.ts';
 import type { CheckpointOptions } from '../../shared/staged/checkpoint/decide-checkpoint.ts';
-import type { WorkTopic } from '../../shared/staged/ports.ts';
 import type { SegmentHead } from '../../shared/staged/state.ts';
-import type { CommitWork } from '../../shared/staged/work-message.ts';
+import { type CommitWork, decodeWork } from '../../shared/staged/work-message.ts';
+import type { OutgoingMessage, Publisher } from '../../shared/model/publishing.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
 import { testRuntime } from './runtime.ts';
@@ -17,16 +17,22 @@ export const OPTIONS: CheckpointOptions = {
 };
 
 /** A topic that keeps what is published; a publish may be refused, before or after it is kept. */
-export class MemoryWorkTopic implements WorkTopic {
+export class MemoryWorkTopic implements Publisher {
   readonly messages: CommitWork[] = [];
   fault: () => 'error-before' | 'error-after' | undefined = () => undefined;
 
-  async publish(work: readonly CommitWork[]): Promise<void> {
+  async publish({ data }: OutgoingMessage): Promise<void> {
     await Promise.resolve();
     const fault = this.fault();
     if (fault === 'error-before') throw new Error('injected: nothing published');
-    this.messages.push(...work);
+    const work = decodeWork(data);
+    if (!work) throw new Error('a message of the commit topic was no work');
+    this.messages.push(work);
     if (fault === 'error-after') throw new Error('injected: published, unconfirmed');
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ResolvedFraming } from '../../../shared/config/resolved.ts';
-import type { OutgoingMessage } from '../ports.ts';
+import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
 import type { Position, SourceRecord } from './records.ts';
 import { MAX_MESSAGE_BYTES } from './split.ts';
 

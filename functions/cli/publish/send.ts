@@ -1,7 +1,7 @@
 import { toError } from '../../../shared/base/errors.ts';
+import type { OutgoingMessage, Publisher } from '../../../shared/model/publishing.ts';
 import { STATUSES, statusName } from '../../../shared/model/status.ts';
 import type { Pace } from '../pace.ts';
-import type { OutgoingMessage, Publisher } from '../ports.ts';
 import { Window } from '../window.ts';
 import type { Packed } from './pack.ts';
 import { addFailed, addPublished, type Tally } from './tally.ts';

@@ -1,5 +1,6 @@
 import { nameAndValue } from '../publish/attributes.ts';
-import type { OutgoingMessage, PulledMessage } from '../ports.ts';
+import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
+import type { PulledMessage } from '../ports.ts';
 
 /** What a dead letter says of itself in its `dlq-*` attributes. Pure. */
 

@@ -1,6 +1,7 @@
 import type { Runtime } from '../../base/runtime.ts';
 import type { Decider } from '../../coordinator/decider.ts';
-import type { CoordinatorStore, WorkTopic } from '../ports.ts';
+import type { Publisher } from '../../model/publishing.ts';
+import type { CoordinatorStore } from '../ports.ts';
 import {
   type CheckpointDecision,
   type CheckpointOptions,
@@ -10,11 +11,12 @@ import {
 } from './decide-checkpoint.ts';
 import type { CheckpointChanges, CheckpointState, Progress } from '../state.ts';
 import { type TickRead, TickReader } from './tick-reader.ts';
-import type { CommitWork } from '../work-message.ts';
+import { type CommitWork, encodeWork } from '../work-message.ts';
 
 export interface CheckpointDependencies {
   readonly store: CoordinatorStore;
-  readonly topic: WorkTopic;
+  /** Of the pipeline's commit topic. */
+  readonly topic: Publisher;
   readonly runtime: Runtime;
 }
 
@@ -49,7 +51,11 @@ export function checkpointDecider(
       observe(view, decision);
       tell(view, decision);
     },
-    publish: (work, signal) => topic.publish(work, signal),
+    // Work that comes twice does no harm.
+    async publish(work, signal) {
+      const messages = work.map((each) => ({ data: encodeWork(each), attributes: { pipeline: each.pipeline } }));
+      await Promise.all(messages.map((message) => topic.publish(message, signal)));
+    },
   };
 
   /** Only by one that has the lease: one that finds it held must not tell of an empty backlog. */

@@ -1,6 +1,7 @@
-import type { CliContext, OutgoingMessage, PulledMessage } from '../../../functions/cli/ports.ts';
+import type { CliContext, PulledMessage } from '../../../functions/cli/ports.ts';
 import { runCli } from '../../../functions/cli/cli.ts';
 import type { ExitCode } from '../../../functions/cli/errors.ts';
+import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
 import type { StatusStore } from '../../../shared/staged/ports.ts';
 
 /** A Pub/Sub that confirms what `refuse` lets pass, and holds letters under leases. */

@@ -9,7 +9,7 @@ import {
   logAndDropPolicy,
 } from '../../../shared/letters/policy.ts';
 import { failedRecord, PLANTED } from '../../support/failed-record.ts';
-import { FakeDeadLetterTopic } from '../../support/fake-dead-letter-topic.ts';
+import { FakePublisher } from '../../support/fake-publisher.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const signal = new AbortController().signal;
@@ -82,7 +82,7 @@ describe('dead-letter', () => {
   function setUp(given: Partial<DeadLetterPolicyOptions> = {}) {
     const clock = new ManualClock();
     const metrics = createMetrics();
-    const topic = new FakeDeadLetterTopic();
+    const topic = new FakePublisher();
     const options = {
       pipeline: 'orders',
       payload: 'entry',
@@ -121,8 +121,8 @@ describe('dead-letter', () => {
       counters: { deadLettersPublished: 1 },
       gauges: { outstandingDeadLetters: 0 },
     });
-    expect(topic.letters.map(({ attributes }) => attributes['dlq-record-index'])).toEqual(['0', '1', '2']);
-    expect(topic.letters[0]?.attributes['dlq-pipeline']).toBe('orders');
+    expect(topic.messages.map(({ attributes }) => attributes['dlq-record-index'])).toEqual(['0', '1', '2']);
+    expect(topic.messages[0]?.attributes['dlq-pipeline']).toBe('orders');
     expect(policy.mayDrop).toBe(true);
     expect(clock.pending).toBe(0);
   });
@@ -159,7 +159,7 @@ describe('dead-letter', () => {
     const error = await rejection(handling);
     expect(error.message).toContain('2 of 4 dead letters were not confirmed');
     expect(error.message).toContain('flushTimeout of 1000 ms was used up');
-    expect(topic.letters).toHaveLength(3);
+    expect(topic.messages).toHaveLength(3);
     expect(topic.open).toBe(0);
     expect(clock.pending).toBe(0);
   });
@@ -184,7 +184,7 @@ describe('dead-letter', () => {
     const handling = Promise.all([policy.handle(failures(4), signal), policy.handle(failures(4), signal)]);
     for (const handedOver of [3, 4, 5, 6, 7, 8]) {
       await clock.advance(0);
-      expect(topic.letters).toHaveLength(handedOver);
+      expect(topic.messages).toHaveLength(handedOver);
       expect(topic.open).toBe(3);
       expect(metrics.snapshot().gauges.outstandingDeadLetters).toBe(3);
       topic.confirm();
@@ -192,7 +192,7 @@ describe('dead-letter', () => {
     await clock.advance(0);
     topic.confirm(2);
     await handling;
-    expect(topic.letters.map(({ attributes }) => attributes['dlq-record-index'])).toEqual([
+    expect(topic.messages.map(({ attributes }) => attributes['dlq-record-index'])).toEqual([
       '0',
       '1',
       '2',

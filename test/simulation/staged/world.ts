@@ -6,6 +6,7 @@ import { encodeEntry } from '../../../shared/mapping/rows/entry-wire.ts';
 import { identityOfId } from '../../../shared/model/identity.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import type { CommitWork } from '../../../shared/staged/work-message.ts';
+import { workTopic } from '../../support/work-topic.ts';
 import { createTicks } from '../../../shared/coordinator/tick.ts';
 import { checkpointDecider } from '../../../shared/staged/checkpoint/checkpoint-decider.ts';
 import { FakeMarkedTable, type Mishap } from '../../support/fake-marked-table.ts';
@@ -180,12 +181,9 @@ class World {
       one.kill();
       this.#coordinatorDeaths += 1;
     });
-    const topic = {
-      publish: (all: readonly CommitWork[]): Promise<void> => {
-        for (const one of all) if (!this.#happens(lostWork)) this.#work.publish({ ...one });
-        return Promise.resolve();
-      },
-    };
+    const topic = workTopic((work) => {
+      if (!this.#happens(lostWork)) this.#work.publish(work);
+    });
     const { clock } = process;
     const runtime = testRuntime({ clock, random: this.#random });
     const store = remote(process, this.#witness.coordinator);

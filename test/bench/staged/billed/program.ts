@@ -9,6 +9,7 @@ import { openTargetAdmin } from '../../../../shared/google/bigtable/target-admin
 import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
 import { type Committer, commitSegments } from '../../../../shared/staged/commit/commit-segments.ts';
 import type { CommitWork } from '../../../../shared/staged/work-message.ts';
+import { workTopic } from '../../../support/work-topic.ts';
 import { Stager } from '../../../../shared/staged/stage/stager.ts';
 import { TargetCheck } from '../../../../shared/markers/target-check.ts';
 import { createTicks } from '../../../../shared/coordinator/tick.ts';
@@ -40,12 +41,7 @@ const stager = new Stager({ runtime, store: staging, newSegmentId: randomUUID })
 await stager.stage(kibEnvelopes(envelopes), forEver);
 
 const sent: CommitWork[] = [];
-const topic = {
-  publish: (work: readonly CommitWork[]): Promise<void> => {
-    sent.push(...work);
-    return Promise.resolve();
-  },
-};
+const topic = workTopic((work) => sent.push(work));
 const staged = {
   checkpointIntervalMillis: INTERVAL_MILLIS,
   maxStagedEntries: envelopes,

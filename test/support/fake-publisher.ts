@@ -1,17 +1,16 @@
 import { abortReason } from '../../shared/base/clock.ts';
-import type { DeadLetter } from '../../shared/letters/write.ts';
-import type { DeadLetterTopic } from '../../shared/letters/ports.ts';
+import type { OutgoingMessage, Publisher } from '../../shared/model/publishing.ts';
 
 interface Publish {
-  readonly letter: DeadLetter;
+  readonly message: OutgoingMessage;
   readonly confirm: () => void;
   readonly refuse: (error: Error) => void;
 }
 
 /** A topic whose publishes a test confirms or refuses by hand, in the order they were made. Heeds the signal. */
-export class FakeDeadLetterTopic implements DeadLetterTopic {
-  /** Every letter that was ever handed over. */
-  readonly letters: DeadLetter[] = [];
+export class FakePublisher implements Publisher {
+  /** Every message that was ever handed over. */
+  readonly messages: OutgoingMessage[] = [];
   isClosed = false;
   readonly #open: Publish[] = [];
 
@@ -20,15 +19,15 @@ export class FakeDeadLetterTopic implements DeadLetterTopic {
     return this.#open.length;
   }
 
-  publish(letter: DeadLetter, signal: AbortSignal): Promise<void> {
-    this.letters.push(letter);
+  publish(message: OutgoingMessage, signal: AbortSignal): Promise<void> {
+    this.messages.push(message);
     return new Promise((resolve, reject) => {
       const settle = (end: () => void) => (): void => {
         signal.removeEventListener('abort', onAbort);
         end();
       };
       const publish: Publish = {
-        letter,
+        message,
         confirm: settle(resolve),
         refuse: (error) => {
           settle(() => {
