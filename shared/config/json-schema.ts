@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defaultsShape } from './defaults.ts';
-import { mappingSchema } from '../mapping/declared/schema.ts';
+import { mappingSchema } from '../mapping/declared/schema/mapping.ts';
 import { mappingValue } from './options/serializer.ts';
 import { nestedSection } from './read.ts';
 import { KINDS } from './kinds.ts';

@@ -1,4 +1,3 @@
-import type { TimeUnit } from '../declared/resolved.ts';
 import { type FieldValue, Instant, refuseValue } from '../values/field-value.ts';
 import {
   daysOfDate,
@@ -7,6 +6,7 @@ import {
   formatInstant,
   instantOf,
   parseRfc3339,
+  type TimeUnit,
   unitRule,
 } from '../values/time.ts';
 import { integerScalar } from './integers.ts';

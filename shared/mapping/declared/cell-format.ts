@@ -1,6 +1,7 @@
-import { CELL_TYPE_RULE, parseCellType } from './cell-type.ts';
+import type { CellEncoding, CellFormat } from '../codecs/cell-codec.ts';
+import { CELL_TYPE_RULE, parseCellType } from '../codecs/cell-types.ts';
+import type { TimeUnit } from '../values/time.ts';
 import { memberPath, type Report } from './problems.ts';
-import type { CellEncoding, CellFormat, TimeUnit } from './resolved.ts';
 
 interface TypedInput {
   readonly type: string;

@@ -1,19 +1,9 @@
 import type { ConfigProblem } from '../../base/errors.ts';
-import { addMarkerProblems, protectedModeProblem } from './markers.ts';
-import { createReport, memberPath } from './problems.ts';
-import type { ResolvedMapping, WriteMode } from './resolved.ts';
+import { createReport, memberPath, type Report } from './problems.ts';
+import type { ResolvedMapping, ResolvedMutation, ResolvedWrite } from './resolved.ts';
+import { factsOf, modesThat, type WriteMode, type WriteModeFacts } from './write-modes.ts';
 
 export type SinkKind = 'bulk-sink' | 'staged-sink' | 'request-sink';
-
-/** Modes that write entries, in batches or staged. The others send one request a record. */
-const ENTRY_MODES: readonly WriteMode[] = ['upsert', 'keep-latest', 'aggregate'];
-
-/** Modes that a kind of sink takes. */
-const MODES: Readonly<Record<SinkKind, (mode: WriteMode) => boolean>> = {
-  'bulk-sink': (mode) => ENTRY_MODES.includes(mode),
-  'staged-sink': (mode) => ENTRY_MODES.includes(mode),
-  'request-sink': (mode) => !ENTRY_MODES.includes(mode),
-};
 
 /** Options of single-row requests: entries have no use for them. */
 const REQUEST_OPTIONS = ['emptyBranchPolicy', 'requestOptions.requestTimeout', 'requestOptions.maxInFlightRequests'];
@@ -32,17 +22,12 @@ const BATCH_OPTIONS = [
   'writerOptions.recoveryMaxAttempts',
 ];
 
-/** Options that a pipeline of the mode may not set, not even at their default. */
-const REFUSED: Readonly<Record<WriteMode, readonly string[]>> = {
-  upsert: REQUEST_OPTIONS,
-  'keep-latest': REQUEST_OPTIONS,
-  aggregate: REQUEST_OPTIONS,
-  'insert-if-absent': BATCH_OPTIONS,
-  'replace-if-newest': BATCH_OPTIONS,
-  // No branch is ever chosen here.
-  append: [...BATCH_OPTIONS, 'emptyBranchPolicy'],
-  increment: [...BATCH_OPTIONS, 'emptyBranchPolicy'],
+/** Options that a pipeline of a mode may not set, not even at their default. */
+const REFUSED: Readonly<Record<WriteModeFacts['makes'], readonly string[]>> = {
+  entry: REQUEST_OPTIONS,
   conditional: BATCH_OPTIONS,
+  // No branch is ever chosen here.
+  'read-modify-write': [...BATCH_OPTIONS, 'emptyBranchPolicy'],
 };
 
 /** Options of batches that exactly-once pipelines have no use for: what they write is sent one by one, as requests. */
@@ -80,7 +65,8 @@ export function pipelineProblems({
     report.add(modePath, unfit, mode);
     return report.problems;
   }
-  const refused = kind === 'staged-sink' ? STAGED_REFUSED : isReplayProtected ? BATCH_OPTIONS : REFUSED[mode];
+  const refused =
+    kind === 'staged-sink' ? STAGED_REFUSED : isReplayProtected ? BATCH_OPTIONS : REFUSED[factsOf(mode).makes];
   for (const name of refused) {
     const names = name.split('.');
     const value = names.reduce<unknown>(member, written);
@@ -96,13 +82,51 @@ export function pipelineProblems({
 }
 
 function modeProblem(kind: SinkKind, mode: WriteMode): string | undefined {
-  if (MODES[kind](mode)) return undefined;
-  const alternative = kind === 'request-sink' && mode === 'aggregate' ? '; aggregate needs replayProtection' : '';
-  return `must be a mode of ${kind} (${modesOf(kind).join(', ')}${alternative})`;
+  const modes = modesThat(({ makes }) => (makes === 'entry') === (kind !== 'request-sink'));
+  if (modes.includes(mode)) return undefined;
+  const { mayBeMarked = false } = factsOf(mode);
+  const alternative = kind === 'request-sink' && mayBeMarked ? `; ${mode} needs replayProtection` : '';
+  return `must be a mode of ${kind} (${modes.join(', ')}${alternative})`;
 }
 
-const modesOf = (kind: SinkKind): readonly string[] =>
-  Object.keys(REFUSED).filter((mode) => MODES[kind](mode as WriteMode));
+/** Why no marker can protect a mode, or undefined. The service has to test the marker and write in one atomic step. */
+function protectedModeProblem(mode: WriteMode): string | undefined {
+  const { makes, mayBeMarked = false } = factsOf(mode);
+  if (makes === 'read-modify-write') {
+    return 'cannot be protected from replays: a read-modify-write request takes no marker. Count in a family of an aggregate type with the mode aggregate, or leave replayProtection out';
+  }
+  if (makes === 'conditional' || mayBeMarked) return undefined;
+  const modes = modesThat((facts) => facts.makes === 'conditional' || facts.mayBeMarked === true);
+  return `must be a mode of request-sink (${modes.join(', ')}), or the pipeline a staged-sink`;
+}
+
+/** Problems of a write beside markers: their family is the sink's alone, and a deleted row would forget them. */
+function addMarkerProblems(write: ResolvedWrite, markerFamily: string, mappingPath: string, report: Report): void {
+  const rule = 'must not be the family of the markers';
+  if (write.mode !== 'conditional') {
+    if (!write.families.some(({ family }) => family === markerFamily)) return;
+    report.add(memberPath(mappingPath, 'families', markerFamily), rule, markerFamily);
+    return;
+  }
+  const { then, otherwise } = write.conditional;
+  const path = memberPath(mappingPath, 'conditional');
+  if (then.length > 0) {
+    const reason =
+      'must be empty with replayProtection: the service cannot test the predicate and the marker in one step. Write what is to happen once in otherwise, or leave replayProtection out';
+    report.add(memberPath(path, 'then'), reason, then);
+  }
+  for (const [index, mutation] of otherwise.entries()) {
+    const at = memberPath(path, 'otherwise', index);
+    if (mutation.kind === 'delete-row') {
+      report.add(at, 'must not delete the row with replayProtection: its markers live in the row', mutation.kind);
+    } else if (familyOf(mutation) === markerFamily) {
+      report.add(at, rule, markerFamily);
+    }
+  }
+}
+
+const familyOf = (mutation: Exclude<ResolvedMutation, { readonly kind: 'delete-row' }>): string =>
+  mutation.kind === 'delete-family' ? mutation.family : mutation.column.family;
 
 const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)

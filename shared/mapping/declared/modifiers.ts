@@ -1,4 +1,5 @@
-import type { CalendarUnit, TemplateModifier, TimeUnit } from './resolved.ts';
+import { TIME_UNITS } from '../values/time.ts';
+import type { CalendarUnit, TemplateModifier } from './resolved.ts';
 import { SyntaxProblem } from './syntax.ts';
 
 /** One modifier as written: `pad:12` has the name `pad` and the argument `12`. */
@@ -9,7 +10,6 @@ export interface WrittenModifier {
   readonly at: number;
 }
 
-const TIME_UNITS: readonly TimeUnit[] = ['micros', 'millis', 'seconds', 'rfc3339'];
 const COUNTED_UNITS = ['micros', 'millis', 'seconds'] as const;
 const CALENDAR_UNITS: readonly CalendarUnit[] = ['year', 'month', 'day', 'hour'];
 

@@ -85,3 +85,15 @@ export function memberPath(path: string, ...names: readonly PropertyKey[]): stri
     return built === '' ? text : `${built}.${text}`;
   }, path);
 }
+
+/** Refuses every option that is set. */
+export function refuseAll(
+  options: Readonly<Record<string, unknown>>,
+  rule: string,
+  path: string,
+  report: Report,
+): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined) report.add(memberPath(path, name), rule, value);
+  }
+}

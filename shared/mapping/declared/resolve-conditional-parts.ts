@@ -1,7 +1,7 @@
 import { resolveCellFormat } from './cell-format.ts';
 import { memberPath, type Report } from './problems.ts';
 import type { ResolvedColumnName, ResolvedOperand, ResolvedTime } from './resolved.ts';
-import type { MappingInput } from './schema.ts';
+import type { MappingInput } from './schema/mapping.ts';
 
 type ConditionalInput = NonNullable<MappingInput['conditional']>;
 type OperandInput = NonNullable<ConditionalInput['predicate']['value']>;

@@ -7,7 +7,7 @@ import {
   resolveTime,
 } from './resolve-conditional-parts.ts';
 import type { ResolvedConditional, ResolvedMutation, ResolvedPredicate } from './resolved.ts';
-import type { MappingInput } from './schema.ts';
+import type { MappingInput } from './schema/mapping.ts';
 
 type ConditionalInput = NonNullable<MappingInput['conditional']>;
 type PredicateInput = ConditionalInput['predicate'];

@@ -1,47 +1,17 @@
 import { resolveCellFormat } from './cell-format.ts';
 import { memberPath, type Report } from './problems.ts';
-import type {
-  FieldReference,
-  NullMode,
-  ResolvedColumn,
-  ResolvedDynamicColumns,
-  ResolvedFamily,
-  WriteMode,
-} from './resolved.ts';
-import type { MappingInput } from './schema.ts';
+import type { FieldReference, ResolvedColumn, ResolvedDynamicColumns, ResolvedFamily } from './resolved.ts';
+import type { MappingInput } from './schema/mapping.ts';
+import { type ColumnMode, factsOf, modesThat, type NullMode } from './write-modes.ts';
 
 type FamilyInput = NonNullable<MappingInput['families']>[string];
 type ColumnInput = NonNullable<FamilyInput['columns']>[string];
 type DynamicInput = NonNullable<FamilyInput['dynamic']>;
-/** The modes that write declared columns. */
-export type ColumnMode = Exclude<WriteMode, 'conditional'>;
 
 /** Bigtable's rule for the name of a family. */
 const FAMILY_NAME = /^[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,63}$/;
 /** Longest qualifier in bytes (service limit, 16 KiB). */
 const MAX_QUALIFIER_BYTES = 16_384;
-
-/** What each mode does with nulls; its first entry is the default. */
-const NULL_MODES: Readonly<Record<ColumnMode, readonly NullMode[]>> = {
-  upsert: ['encode', 'ignore', 'delete', 'reject'],
-  'keep-latest': ['encode', 'ignore', 'delete', 'reject'],
-  // A row that is new, or whose families are replaced, has nothing to delete.
-  'insert-if-absent': ['encode', 'ignore', 'reject'],
-  'replace-if-newest': ['encode', 'ignore', 'reject'],
-  // There is no encoding of a null to add or to append.
-  aggregate: ['ignore', 'reject'],
-  append: ['ignore', 'reject'],
-  increment: ['ignore', 'reject'],
-};
-
-/** The types that each mode can write; absent = all. */
-const TYPES: Partial<Readonly<Record<ColumnMode, readonly string[]>>> = {
-  aggregate: ['int8', 'int16', 'int32', 'int64'],
-  append: ['string', 'bytes', 'raw'],
-  increment: ['int64'],
-};
-
-const DYNAMIC_MODES: readonly ColumnMode[] = ['upsert', 'keep-latest', 'insert-if-absent'];
 
 /** Resolves the families of a mode that writes declared columns. */
 export function resolveFamilies(
@@ -73,10 +43,11 @@ function resolveFamily(family: string, input: FamilyInput, place: Place, report:
   if (!FAMILY_NAME.test(family)) {
     report.add(path, 'a family must be named by 1 to 64 letters, digits, "_", "-" and "."', family);
   }
-  if (mode === 'aggregate' && input.aggregate === undefined) {
-    report.add(memberPath(path, 'aggregate'), 'every family needs it in the mode aggregate', undefined);
+  const { isAggregate = false } = factsOf(mode);
+  if (isAggregate && input.aggregate === undefined) {
+    report.add(memberPath(path, 'aggregate'), `every family needs it in the mode ${mode}`, undefined);
   }
-  if (mode !== 'aggregate' && input.aggregate !== undefined) {
+  if (!isAggregate && input.aggregate !== undefined) {
     report.add(memberPath(path, 'aggregate'), `does not apply to the mode ${mode}`, input.aggregate);
   }
   if (input.columns && input.dynamic) {
@@ -128,8 +99,9 @@ function resolveDynamic(
   report: Report,
 ): ResolvedDynamicColumns | undefined {
   const { mode, path } = place;
-  if (!DYNAMIC_MODES.includes(mode)) {
-    report.add(path, `applies to the modes ${DYNAMIC_MODES.join(', ')} only, not to ${mode}`, input);
+  if (!factsOf(mode).isDynamic) {
+    const modes = modesThat(({ isDynamic }) => isDynamic === true);
+    report.add(path, `applies to the modes ${modes.join(', ')} only, not to ${mode}`, input);
   }
   const field = report.field(memberPath(path, 'field'), input.field, within);
   if (field && field.from !== 'payload') {
@@ -147,16 +119,15 @@ function resolveCell(
   report: Report,
 ): Pick<ResolvedColumn, 'format' | 'onNull' | 'onMissing'> | undefined {
   const format = resolveCellFormat(input, { path, typePath, nullString: mapping.nullString ?? 'null' }, report);
-  const types = TYPES[mode];
-  if (format && types && !types.includes(format.type.kind)) {
+  const { types, nulls } = factsOf(mode);
+  if (format && types && !types.some((type) => type === format.type.kind)) {
     report.add(typePath, `must be one of ${types.join(', ')} in the mode ${mode}`, input.type);
   }
-  if (mode === 'aggregate' || mode === 'increment' || mode === 'append') {
-    const rule = `does not apply to the mode ${mode}`;
-    if (input.encoding !== undefined) report.add(memberPath(path, 'encoding'), rule, input.encoding);
+  if (types && input.encoding !== undefined) {
+    report.add(memberPath(path, 'encoding'), `does not apply to the mode ${mode}`, input.encoding);
   }
   if (input.onNull !== undefined) checkNullMode(input.onNull, mode, memberPath(path, 'onNull'), report);
-  const [defaultMode = 'encode'] = NULL_MODES[mode];
+  const [defaultMode = 'encode'] = nulls;
   return (
     format && {
       format,
@@ -167,6 +138,6 @@ function resolveCell(
 }
 
 function checkNullMode(onNull: NullMode, mode: ColumnMode, path: string, report: Report): void {
-  const modes = NULL_MODES[mode];
+  const modes = factsOf(mode).nulls;
   if (!modes.includes(onNull)) report.add(path, `must be one of ${modes.join(', ')} in the mode ${mode}`, onNull);
 }

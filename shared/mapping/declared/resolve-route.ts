@@ -2,7 +2,7 @@ import { tableNamePartProblem } from '../../model/table-name.ts';
 import { memberPath, type Report } from './problems.ts';
 import type { ConditionTest, ResolvedCondition, ResolvedDestination, TemplatePolicy } from './resolved.ts';
 import { resolveTemplate } from './resolve-row-key.ts';
-import type { MappingInput } from './schema.ts';
+import type { MappingInput } from './schema/mapping.ts';
 
 type ConditionInput = NonNullable<MappingInput['skipWhen']>[number];
 type DestinationInput = NonNullable<MappingInput['destination']>;

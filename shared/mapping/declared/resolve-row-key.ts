@@ -1,7 +1,7 @@
 import { resolveCellFormat } from './cell-format.ts';
-import { memberPath, type Report } from './problems.ts';
+import { memberPath, refuseAll, type Report } from './problems.ts';
 import type { ResolvedRowKey, ResolvedTemplate, TemplatePolicy } from './resolved.ts';
-import type { MappingInput } from './schema.ts';
+import type { MappingInput } from './schema/mapping.ts';
 import { parseTemplate } from './template.ts';
 
 type RowKeyInput = MappingInput['rowKey'];
@@ -52,10 +52,4 @@ export function resolveTemplate(
     if (part.kind === 'field') report.read(path, part.field);
   }
   return parts && { parts, policy };
-}
-
-function refuseAll(options: Readonly<Record<string, unknown>>, rule: string, path: string, report: Report): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined) report.add(memberPath(path, name), rule, value);
-  }
 }

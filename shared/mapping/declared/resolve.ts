@@ -1,13 +1,11 @@
 import type { ConfigProblem } from '../../base/errors.ts';
 import { createReport, memberPath, type Report } from './problems.ts';
-import { resolveConditional } from './resolve-conditional.ts';
-import { resolveFamilies } from './resolve-families.ts';
 import { type ReadSchemaFile, resolveFormat } from './resolve-format.ts';
-import { resolveOperation } from './resolve-operation.ts';
 import { resolveDestination, resolveSkipWhen } from './resolve-route.ts';
 import { resolveRowKey } from './resolve-row-key.ts';
-import type { ResolvedMapping, ResolvedTimestamp, ResolvedWrite, WriteMode } from './resolved.ts';
-import type { MappingInput } from './schema.ts';
+import { resolveWrite } from './resolve-write.ts';
+import type { ResolvedMapping } from './resolved.ts';
+import type { MappingInput } from './schema/mapping.ts';
 import { readShape } from './shape.ts';
 
 export type MappingResult =
@@ -62,58 +60,5 @@ function resolveParts(
   }
   return (
     format && rowKey && write && { format: format.format, rowKey, write, skipWhen, ...(destination && { destination }) }
-  );
-}
-
-/** Options that a mode has no use for are refused even at their default: whoever writes them expects an effect. */
-const REFUSED: Readonly<Record<WriteMode, readonly (keyof MappingInput)[]>> = {
-  upsert: ['conditional'],
-  'keep-latest': ['conditional'],
-  aggregate: ['conditional', 'operation', 'nullString'],
-  'insert-if-absent': ['conditional', 'operation'],
-  'replace-if-newest': ['conditional', 'operation'],
-  append: ['conditional', 'operation', 'timestamp'],
-  increment: ['conditional', 'operation', 'timestamp'],
-  conditional: ['families', 'operation', 'timestamp', 'nullString', 'onNull', 'onMissing'],
-};
-
-function resolveWrite(input: MappingInput, path: string, report: Report): ResolvedWrite | undefined {
-  const mode = input.writeMode ?? 'upsert';
-  for (const name of REFUSED[mode]) {
-    if (input[name] !== undefined)
-      report.add(memberPath(path, name), `does not apply to the mode ${mode}`, input[name]);
-  }
-  if (mode === 'conditional') {
-    const conditionalPath = memberPath(path, 'conditional');
-    if (!input.conditional) report.add(conditionalPath, 'is needed in the mode conditional', undefined);
-    const conditional = input.conditional && resolveConditional(input.conditional, conditionalPath, report);
-    return conditional && { mode, conditional };
-  }
-  const families = resolveFamilies(input, mode, path, report);
-  if (mode === 'append' || mode === 'increment') return { mode, families };
-  const timestamp = resolveTimestamp(input.timestamp, memberPath(path, 'timestamp'), report);
-  if (!timestamp) return undefined;
-  if (mode !== 'upsert' && mode !== 'keep-latest') return { mode, families, timestamp };
-  const operation =
-    input.operation && resolveOperation(input.operation, families, memberPath(path, 'operation'), report);
-  return { mode, families, timestamp, ...(operation && { operation }), rowDelete: input.operation?.rowDelete ?? 'row' };
-}
-
-function resolveTimestamp(
-  input: MappingInput['timestamp'],
-  path: string,
-  report: Report,
-): ResolvedTimestamp | undefined {
-  if (input === undefined || typeof input === 'string') return { from: 'publishTime' };
-  const { unit, truncateToMillis, onNull } = input;
-  const field = report.field(memberPath(path, 'field'), input.field);
-  return (
-    field && {
-      from: 'field',
-      field,
-      unit,
-      truncateToMillis: truncateToMillis ?? false,
-      onNull: onNull ?? 'reject',
-    }
   );
 }

@@ -1,55 +1,11 @@
+import type { CellFormat } from '../codecs/cell-codec.ts';
+import type { TimeUnit } from '../values/time.ts';
+import type { Carried, NullMode, WRITE_MODES, WriteMode } from './write-modes.ts';
+
 /**
  * A mapping after every check: plain JSON, with texts parsed and defaults filled in. A bundle carries it, so a function
  * that starts needs neither the schema library nor the parsers of the configuration.
  */
-
-export type WriteMode =
-  | 'upsert'
-  | 'keep-latest'
-  | 'aggregate'
-  | 'insert-if-absent'
-  | 'replace-if-newest'
-  | 'append'
-  | 'increment'
-  | 'conditional';
-
-/** How a field says when: a count since the epoch in this unit, or RFC 3339 text with its offset. */
-export type TimeUnit = 'micros' | 'millis' | 'seconds' | 'rfc3339';
-
-/** What becomes of a null: its encoding is written, the cell is left alone, all its versions go, the record is refused. */
-export type NullMode = 'encode' | 'ignore' | 'delete' | 'reject';
-
-export type PlainCellType =
-  | 'string'
-  | 'boolean'
-  | 'bytes'
-  | 'int8'
-  | 'int16'
-  | 'int32'
-  | 'int64'
-  | 'date'
-  | 'time'
-  | 'interval-year-month'
-  | 'interval-day-second'
-  | 'float'
-  | 'double'
-  | 'raw'
-  | 'json';
-
-export type CellType =
-  | { readonly kind: PlainCellType }
-  | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
-  | { readonly kind: 'timestamp'; readonly unit: TimeUnit; readonly truncateToMillis: boolean };
-
-/** How a typed value becomes bytes: HBase's binary form, or the UTF-8 text that a person would write. */
-export type CellEncoding = 'binary' | 'text';
-
-export interface CellFormat {
-  readonly type: CellType;
-  readonly encoding: CellEncoding;
-  /** What a null text is written as; every other type writes an empty value. */
-  readonly nullString: string;
-}
 
 /** Where a value comes from. `label` is the path as its author wrote it, for messages. */
 export type FieldReference =
@@ -221,23 +177,24 @@ export interface ResolvedConditional {
   readonly otherwise: readonly ResolvedMutation[];
 }
 
+/** What a mode carries, and no more. */
+interface WriteParts extends Record<Carried, object> {
+  readonly conditional: { readonly conditional: ResolvedConditional };
+  readonly families: { readonly families: readonly ResolvedFamily[] };
+  readonly cells: { readonly families: readonly ResolvedFamily[]; readonly timestamp: ResolvedTimestamp };
+  readonly 'cells-or-deletes': {
+    readonly families: readonly ResolvedFamily[];
+    readonly timestamp: ResolvedTimestamp;
+    readonly operation?: ResolvedOperation;
+    /** What `delete-row` means: staged pipelines may not delete whole rows, because a marker lives in them. */
+    readonly rowDelete: 'row' | 'declared-families';
+  };
+}
+
 /** What a record becomes. Each mode carries only what it uses. */
-export type ResolvedWrite =
-  | {
-      readonly mode: 'upsert' | 'keep-latest';
-      readonly families: readonly ResolvedFamily[];
-      readonly timestamp: ResolvedTimestamp;
-      readonly operation?: ResolvedOperation;
-      /** What `delete-row` means: staged pipelines may not delete whole rows, because a marker lives in them. */
-      readonly rowDelete: 'row' | 'declared-families';
-    }
-  | {
-      readonly mode: 'aggregate' | 'insert-if-absent' | 'replace-if-newest';
-      readonly families: readonly ResolvedFamily[];
-      readonly timestamp: ResolvedTimestamp;
-    }
-  | { readonly mode: 'append' | 'increment'; readonly families: readonly ResolvedFamily[] }
-  | { readonly mode: 'conditional'; readonly conditional: ResolvedConditional };
+export type ResolvedWrite = {
+  [Mode in WriteMode]: { readonly mode: Mode } & WriteParts[(typeof WRITE_MODES)[Mode]['carries']];
+}[WriteMode];
 
 export type WireEncoding = 'binary' | 'json';
 

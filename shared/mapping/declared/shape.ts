@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { memberPath, type Report } from './problems.ts';
-import { type MappingInput, mappingSchema } from './schema.ts';
+import { type MappingInput, mappingSchema } from './schema/mapping.ts';
 
 export interface Shape {
   /**

@@ -1,9 +1,18 @@
 import type avro from 'avsc';
-import { isArray, isEnum, isFixed, isMap, isRecord, isUnion, valuesOf } from '../declared/avro-kinds.ts';
 import { formatDecimal, integerOf } from '../values/decimal.ts';
 import { type FieldObject, type FieldValue, Instant, NumberText, refuseValue } from '../values/field-value.ts';
 import { formatDate, formatInstant } from '../values/time.ts';
-import type { AvroTypes, LogicalKind } from './avro-types.ts';
+import {
+  type AvroTypes,
+  isArray,
+  isEnum,
+  isFixed,
+  isMap,
+  isRecord,
+  isUnion,
+  type LogicalKind,
+  valuesOf,
+} from './avro-types.ts';
 
 /** Gives the field value of a datum. Refuses what is none of its type, naming the path. */
 export type AvroReader = (value: FieldValue | undefined, path: string) => FieldValue;

@@ -1,7 +1,7 @@
 import type protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
 import { RecordError } from '../../base/errors.ts';
-import { parseMessage } from '../declared/protobuf-schema.ts';
+import { parseMessage } from './protobuf-schema.ts';
 import type { ResolvedFormat } from '../declared/resolved.ts';
 import { type FieldValue, isFieldObject, NumberText } from '../values/field-value.ts';
 import { decodeJson } from './json.ts';

@@ -1,4 +1,5 @@
-import type { NullMode, ResolvedColumn, ResolvedDynamicColumns, ResolvedFamily } from '../declared/resolved.ts';
+import type { ResolvedColumn, ResolvedDynamicColumns, ResolvedFamily } from '../declared/resolved.ts';
+import type { NullMode } from '../declared/write-modes.ts';
 import { type CellCodec, cellCodec } from '../codecs/cell-codec.ts';
 import { compileField, type DecodedRecord, type Field, type Settle } from '../values/fields.ts';
 import { type FieldValue, isFieldObject, refuseValue } from '../values/field-value.ts';

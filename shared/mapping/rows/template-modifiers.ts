@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { INVERTED_DIGITS, saltWidth } from '../declared/modifiers.ts';
-import type { CalendarUnit, TemplateModifier, TimeUnit } from '../declared/resolved.ts';
+import type { CalendarUnit, TemplateModifier } from '../declared/resolved.ts';
 import { wellFormedText } from '../codecs/bytes.ts';
 import { integerOf } from '../values/decimal.ts';
 import { type FieldValue, Instant, NumberText, refuseValue } from '../values/field-value.ts';
-import { floorDivide, formatInstant, instantOf, unitRule } from '../values/time.ts';
+import { floorDivide, formatInstant, instantOf, type TimeUnit, unitRule } from '../values/time.ts';
 
 /** What a field is on its way through the modifiers: its value, and in the end a text. */
 type Step = (value: NonNullable<FieldValue>, path: string) => NonNullable<FieldValue>;

@@ -1,6 +1,10 @@
-import type { TimeUnit } from '../declared/resolved.ts';
 import { decimalOf, powerOfTen, rescaleExactly } from './decimal.ts';
 import { type FieldValue, Instant } from './field-value.ts';
+
+/** How a field says when: a count since the epoch in this unit, or RFC 3339 text with its offset. */
+export const TIME_UNITS = ['micros', 'millis', 'seconds', 'rfc3339'] as const;
+
+export type TimeUnit = (typeof TIME_UNITS)[number];
 
 const NANOS_PER_SECOND = 1_000_000_000n;
 const SECONDS_PER_DAY = 86_400n;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { resolveMapping } from '../../../../shared/mapping/declared/resolve.ts';
-import { mappingSchema } from '../../../../shared/mapping/declared/schema.ts';
+import { mappingSchema } from '../../../../shared/mapping/declared/schema/mapping.ts';
 
 const families = { f: { columns: { s: 'string' } } };
 const base = { rowKey: '${key}', families };

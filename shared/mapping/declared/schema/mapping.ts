@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { familySchema, fieldPath, missingMode, nullMode, timeUnit, typedValueShape } from './column-schema.ts';
-import { conditionalSchema } from './conditional-schema.ts';
-import { formatSchema } from './format-schema.ts';
-import { options, words } from './options.ts';
+import { modesThat, WRITE_MODES, type WriteMode, writeModes } from '../write-modes.ts';
+import { conditionalSchema } from './conditional.ts';
+import { familySchema } from './families.ts';
+import { formatSchema } from './format.ts';
+import { fieldPath, inWords, missingMode, nullMode, options, timeUnit, typedValueShape, words } from './words.ts';
 
 const template = words(
   'Text with fields: `${path|modifier:argument}`. Modifiers, left to right: pad:N (zero-padded integer), hash:N (first N hexadecimal digits of the SHA-256), salt:N (bucket of N), reverse (characters) or reverse:. (parts), timestamp:unit (reads an instant), inverted:unit (newest first), utc:year|month|day|hour, escape (percent-encodes the delimiter), default:text, hex, lower, upper. `$$` is a dollar sign.',
@@ -85,7 +86,7 @@ const operationSchema = options({
     .describe(
       'What `delete-row` deletes: the whole row, or every declared family. Default `row`; staged pipelines need `declared-families`, because their markers live in the row.',
     ),
-}).describe('Deletes. Only in the modes upsert and keep-latest.');
+}).describe(`Deletes. Only in the modes ${inWords(modesThat(({ carries }) => carries === 'cells-or-deletes'))}.`);
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -122,24 +123,35 @@ const destinationSchema = options({
     ),
 }).describe('A table per record, within a stated range. Default: the table of the pipeline.');
 
+/** Every mode with its effect; neighbours with the same one share it. */
+function effects(): string {
+  const groups: { readonly modes: WriteMode[]; readonly does: string }[] = [];
+  for (const mode of writeModes) {
+    const { does } = WRITE_MODES[mode];
+    const last = groups.at(-1);
+    if (last?.does === does) last.modes.push(mode);
+    else groups.push({ modes: [mode], does });
+  }
+  return groups.map(({ modes, does }) => `${inWords(modes.map((mode) => `\`${mode}\``))} ${does}`).join('; ');
+}
+
+const NUMBERS = ['none', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
+
+/** Modes that make requests stand last in the table. */
+function lastRequestModes(): string {
+  const { length } = modesThat(({ makes }) => makes !== 'entry');
+  return NUMBERS[length] ?? String(length);
+}
+
 /** The declarative mapping of a pipeline: what a record is and which row, cells or request it becomes. */
 export const mappingSchema = options({
   format: formatSchema.optional(),
   rowKey: rowKeySchema,
   writeMode: z
-    .enum([
-      'upsert',
-      'keep-latest',
-      'aggregate',
-      'insert-if-absent',
-      'replace-if-newest',
-      'append',
-      'increment',
-      'conditional',
-    ])
+    .enum(writeModes)
     .optional()
     .describe(
-      'What a record does to its row. `upsert` sets cells; `keep-latest` deletes all versions of each cell before it sets it; `aggregate` adds integers; `insert-if-absent` sets cells when the row has none; `replace-if-newest` replaces the declared families unless they hold a cell as new; `append` and `increment` change stored values; `conditional` sends `conditional`. The last five need a request pipeline. Default `upsert`.',
+      `What a record does to its row. ${effects()}. The last ${lastRequestModes()} need a request pipeline. Default \`upsert\`.`,
     ),
   timestamp: timestampSchema.optional(),
   nullString: z.string().optional().describe('What a null text is written as. Default `null`.'),

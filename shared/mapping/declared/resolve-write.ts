@@ -1,12 +1,58 @@
 import { memberPath, type Report } from './problems.ts';
-import type { ResolvedFamily, ResolvedOperation, RowOperation } from './resolved.ts';
-import type { MappingInput } from './schema.ts';
+import { resolveConditional } from './resolve-conditional.ts';
+import { resolveFamilies } from './resolve-families.ts';
+import type { ResolvedFamily, ResolvedOperation, ResolvedTimestamp, ResolvedWrite, RowOperation } from './resolved.ts';
+import type { MappingInput } from './schema/mapping.ts';
+import { carries, WRITE_MODES } from './write-modes.ts';
 
 type OperationInput = NonNullable<MappingInput['operation']>;
 type ActionInput = OperationInput['values'][string];
 
+/** Resolves what a record does to its row: the write mode, and what that mode carries. */
+export function resolveWrite(input: MappingInput, path: string, report: Report): ResolvedWrite | undefined {
+  const mode = input.writeMode ?? 'upsert';
+  const refused: readonly (keyof MappingInput)[] = WRITE_MODES[mode].refuses;
+  for (const name of refused) {
+    if (input[name] !== undefined)
+      report.add(memberPath(path, name), `does not apply to the mode ${mode}`, input[name]);
+  }
+  if (carries(mode, 'conditional')) {
+    const conditionalPath = memberPath(path, 'conditional');
+    if (!input.conditional) report.add(conditionalPath, 'is needed in the mode conditional', undefined);
+    const conditional = input.conditional && resolveConditional(input.conditional, conditionalPath, report);
+    return conditional && { mode, conditional };
+  }
+  const families = resolveFamilies(input, mode, path, report);
+  if (carries(mode, 'families')) return { mode, families };
+  const timestamp = resolveTimestamp(input.timestamp, memberPath(path, 'timestamp'), report);
+  if (!timestamp) return undefined;
+  if (carries(mode, 'cells')) return { mode, families, timestamp };
+  const operation =
+    input.operation && resolveOperation(input.operation, families, memberPath(path, 'operation'), report);
+  return { mode, families, timestamp, ...(operation && { operation }), rowDelete: input.operation?.rowDelete ?? 'row' };
+}
+
+function resolveTimestamp(
+  input: MappingInput['timestamp'],
+  path: string,
+  report: Report,
+): ResolvedTimestamp | undefined {
+  if (input === undefined || typeof input === 'string') return { from: 'publishTime' };
+  const { unit, truncateToMillis, onNull } = input;
+  const field = report.field(memberPath(path, 'field'), input.field);
+  return (
+    field && {
+      from: 'field',
+      field,
+      unit,
+      truncateToMillis: truncateToMillis ?? false,
+      onNull: onNull ?? 'reject',
+    }
+  );
+}
+
 /** Resolves which value of the operation field writes, deletes or skips. Deletes name declared families only. */
-export function resolveOperation(
+function resolveOperation(
   input: OperationInput,
   families: readonly ResolvedFamily[],
   path: string,

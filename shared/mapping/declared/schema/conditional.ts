@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { cellEncoding, cellTypeText, fieldPath, timeUnit } from './column-schema.ts';
-import { options, words } from './options.ts';
+import { cellEncoding, cellTypeText, fieldPath, options, timeUnit, words } from './words.ts';
 
 const family = words('Column family.');
 const qualifier = z.string().describe('Qualifier as UTF-8 text; may be empty. Excludes `qualifierBase64`.');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { options, words } from './options.ts';
+import { options, words } from './words.ts';
 
 const schemaText = words('The schema itself: JSON for Avro, the text of a .proto file for Protobuf.');
 const schemaFile = words('File that holds the schema, relative to the configuration file. Excludes `schema`.');
