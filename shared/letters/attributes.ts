@@ -31,7 +31,7 @@ export const LETTER_ATTRIBUTES = {
   },
   reason: {
     name: 'dlq-reason',
-    meaning: '`serializer`, `rejected` or `beyond-horizon`',
+    meaning: '`serializer`, `rejected`, `beyond-horizon` or `not-allowed`',
     atReplay: 'taken-off',
   },
   error: {

@@ -30,7 +30,7 @@ describe('rooms', () => {
     .filter(({ path, isFolder }) => isFolder && !path.startsWith('test/') && isRoom(path))
     .map(({ path }) => path);
 
-  test('every folder of functions, shared and infra is named in a table of rooms', () => {
+  test('every folder of functions, shared and infra has a row in a table of rooms in architecture.md', () => {
     expect(rooms.length).toBeGreaterThan(40);
     expect(rooms.filter((room) => !page.includes(`| \`${room}/\``))).toEqual([]);
   });

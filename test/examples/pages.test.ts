@@ -28,6 +28,16 @@ test.each(PAGES)('every link of %s leads to a file, and to a heading, that are t
   expect(broken).toEqual([]);
 });
 
+/** A path of the tree; `x` stands for any folder. */
+const PATH = /^(functions|shared|infra|test)\/(?!x\/)[\w./-]+$/;
+
+test.each(PAGES)('every path that %s names is in the tree', (page) => {
+  const paths = Array.from(pageText(page).matchAll(/`([^`\s]+)`/g), ([, code = '']) => code).filter((code) =>
+    PATH.test(code),
+  );
+  expect(paths.filter((path) => !existsSync(resolve(ROOT, path)))).toEqual([]);
+});
+
 test('every page of shared/docs is in the index of the README', () => {
   const readme = pageText('README.md');
   const pages = PAGES.filter((page) => /^shared\/docs\/[^/]+\.md$/.test(page));
