@@ -5,10 +5,8 @@ import { TableKeeper } from '../shared/bulk/repair/table-keeper.ts';
 import { type BulkSink, writeMessage } from '../shared/bulk/write-message.ts';
 import type { ResolvedBulkSink } from '../shared/config/resolved.ts';
 import { ClientPool } from '../shared/google/bigtable/clients.ts';
-import type { BigtableAccess } from '../shared/google/bigtable/credentials.ts';
 import { createMutateRows } from '../shared/google/bigtable/mutate-rows.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
-import { accessOf } from './parts/access.ts';
 import { entrySerializerOf } from './parts/entry-serializer.ts';
 import { failurePolicyOf } from './parts/failure-policy.ts';
 import { type Instance, startInstance } from './parts/instance.ts';
@@ -25,15 +23,13 @@ export const bulkSink = entryPoint(() => startBulkSink(process.env));
 /** Builds one instance of the bulk sink: configuration, clients, batcher, and the function that answers a push. */
 export async function startBulkSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const instance = await startInstance('bulk-sink', 'bulk sink', env, surroundings);
-  const { pipeline, name, baseDirectory, runtime } = instance;
-
-  const access = accessOf(pipeline.access, baseDirectory, env);
+  const { pipeline, name, baseDirectory, access, runtime } = instance;
   const clients = new ClientPool({ ...access, ...pipeline.writer }, runtime.clock, runtime.metrics);
   const mutateRows = createMutateRows(clients, {
     appProfileId: pipeline.appProfileId ?? '',
     flowControl: pipeline.writer.flowControl,
   });
-  const tables = tableKeeperOf(instance, access);
+  const tables = tableKeeperOf(instance);
   const batcher = new Batcher(pipeline.writer, { mutateRows, runtime, ...(tables && { tables }) });
   const policy = failurePolicyOf(pipeline.failure, instance);
   const serializer = await entrySerializerOf(pipeline.serializer, baseDirectory);
@@ -72,10 +68,8 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
 }
 
 /** Keeps the tables of a create-if-needed pipeline; undefined under create-never. The admin adapter is loaded at its first use. */
-function tableKeeperOf(
-  { pipeline: { tableCreateOptions, writer }, runtime }: Instance<ResolvedBulkSink>,
-  access: BigtableAccess,
-): TableKeeper | undefined {
+function tableKeeperOf({ pipeline, access, runtime }: Instance<ResolvedBulkSink>): TableKeeper | undefined {
+  const { tableCreateOptions, writer } = pipeline;
   if (!tableCreateOptions) return undefined;
   const opened = lazy(async () => {
     const { openTableAdmin } = await import('../shared/google/bigtable/table-admin.ts');

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createLogger } from '../shared/base/logging.ts';
-import { createLogExporter, createMetrics } from '../shared/base/metrics.ts';
 import type { Runtime } from '../shared/base/runtime.ts';
 import { installDrain } from '../shared/base/shutdown.ts';
 import type { Ticks } from '../shared/coordinator/tick.ts';
 import { type PipelineRun, runTicks } from '../shared/coordinator/tick-loop.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
+import { DRAIN_LIMIT_MILLIS, openRuntime } from './parts/instance.ts';
 import { StageDatabases } from './parts/stage-databases.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 import { loadTickedPipelines, type TickedPipeline } from './parts/ticked-pipelines.ts';
@@ -16,9 +15,6 @@ import { loadTickedPipelines, type TickedPipeline } from './parts/ticked-pipelin
  * invocation is at it; at once where no pipeline needs ticks.
  */
 export const coordinate = entryPoint(() => startCoordinate(process.env));
-
-/** Cloud Run kills 10 s after SIGTERM; the rest is for the exit itself. */
-const DRAIN_LIMIT_MILLIS = 9000;
 
 /** One pipeline in this instance, over all invocations. */
 interface Coordinated {
@@ -64,14 +60,12 @@ const summaryOf = (runs: readonly PipelineRun[]): string =>
 async function coordinatedOf(
   { name, options, open, warnings, metricsFlushIntervalMillis }: TickedPipeline,
   databases: StageDatabases,
-  { clock, random, writeLine }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<Coordinated> {
-  const logger = createLogger({ pipeline: name, function: 'coordinate' }, writeLine);
-  const metrics = createMetrics();
-  const exporter = createLogExporter(metrics, logger, clock, metricsFlushIntervalMillis);
-  for (const warning of warnings) logger.log('WARNING', warning);
-  logger.log('INFO', 'coordinator started', { options });
-  const runtime = { clock, random, metrics, logger };
+  const fields = { pipeline: name, function: 'coordinate' };
+  const { runtime, exporter } = openRuntime(surroundings, fields, metricsFlushIntervalMillis);
+  for (const warning of warnings) runtime.logger.log('WARNING', warning);
+  runtime.logger.log('INFO', 'coordinator started', { options });
   const { ticks, close } = await open({ name, runtime, databases });
   return {
     runtime,

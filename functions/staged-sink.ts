@@ -3,7 +3,7 @@ import { type StagedSink, stageMessage } from '../shared/staged/stage/stage-mess
 import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { entrySerializerOf } from './parts/entry-serializer.ts';
 import { type Instance, startInstance } from './parts/instance.ts';
-import type { Keeper } from './parts/keeper.ts';
+import type { Keeper } from './parts/staging.ts';
 import { letterRightsOf, openLettersOf } from './parts/letters.ts';
 import { pushHandler } from './parts/push-handler.ts';
 import { type StagedPolicies, stagedPoliciesOf } from './parts/staged-policies.ts';

@@ -1,6 +1,6 @@
 import { RedeliverError, type RedeliveryReason, toError } from '../../shared/base/errors.ts';
-import { describeError, type Logger } from '../../shared/base/logging.ts';
-import type { Metrics } from '../../shared/base/metrics.ts';
+import { describeError } from '../../shared/base/logging.ts';
+import type { Runtime } from '../../shared/base/runtime.ts';
 import type { Answer } from './entry-point.ts';
 
 interface ReasonFacts {
@@ -33,12 +33,7 @@ const REASONS: Readonly<Record<RedeliveryReason, ReasonFacts>> = {
 };
 
 /** Turns what ended a message into its answer, its log line and its count. */
-export function answerRedelivery(
-  error: unknown,
-  messageId: string | undefined,
-  logger: Logger,
-  metrics: Metrics,
-): Answer {
+export function answerRedelivery(error: unknown, messageId: string | undefined, { logger, metrics }: Runtime): Answer {
   const known = error instanceof RedeliverError ? error : unexpected(error);
   const { status, needsSomebody } = REASONS[known.reason];
   metrics.count('messagesRedelivered', 1, known.reason);

@@ -31,7 +31,8 @@ export interface HttpWork extends Ending {
 
 /** Answers row requests, each within the invocation's time and for as long as its caller is there. */
 export function httpHandler(instance: Instance<ResolvedSink>, service: RowService, work: HttpWork): HttpHandler {
-  const { pipeline, env, clock, random, metrics, exporter } = instance;
+  const { pipeline, env, runtime, exporter } = instance;
+  const { clock, random, metrics } = runtime;
   const drain = drainOf(instance, work);
   const budgetMillis = invocationMillis(pipeline.input, env);
   return ({ method, headers, rawBody }, gone) =>

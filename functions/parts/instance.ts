@@ -1,27 +1,30 @@
-import { createLogger, type Logger } from '../../shared/base/logging.ts';
-import {
-  createLogExporter,
-  createMetrics,
-  type MetricsExporter,
-  type MetricsRegistry,
-} from '../../shared/base/metrics.ts';
+import { resolve } from 'node:path';
+import { createLogger, type LogFields } from '../../shared/base/logging.ts';
+import { createLogExporter, createMetrics, type MetricsExporter } from '../../shared/base/metrics.ts';
 import type { Runtime } from '../../shared/base/runtime.ts';
-import { type Drain, installDrain } from '../../shared/base/shutdown.ts';
+import { type Drain, installDrain, type ProcessSignals } from '../../shared/base/shutdown.ts';
 import { loadPipeline } from '../../shared/config/load.ts';
-import type { PipelineKind, PipelineOf, ResolvedCommon } from '../../shared/config/resolved.ts';
+import type { PipelineKind, PipelineOf, ResolvedAccess, ResolvedCommon } from '../../shared/config/resolved.ts';
+import type { BigtableAccess } from '../../shared/google/bigtable/credentials.ts';
 import type { Environment, Surroundings } from './surroundings.ts';
 
 /** One instance of a function that serves one pipeline: what it has whatever it does. */
-export interface Instance<Pipeline extends ResolvedCommon = ResolvedCommon> extends Surroundings {
-  /** What the capability's shells run by. */
-  readonly runtime: Runtime;
+export interface Instance<Pipeline extends ResolvedCommon = ResolvedCommon> extends OpenedRuntime {
   readonly env: Environment;
+  readonly signals: ProcessSignals;
   readonly pipeline: Pipeline;
+  /** The pipeline's. */
   readonly name: string;
   /** Absolute path of the directory that relative paths in the configuration belong to. */
   readonly baseDirectory: string;
-  readonly logger: Logger;
-  readonly metrics: MetricsRegistry;
+  /** How the clients reach Bigtable. */
+  readonly access: BigtableAccess;
+}
+
+/** What the shells of a pipeline run by in this process. */
+export interface OpenedRuntime {
+  readonly runtime: Runtime;
+  /** Writes the metrics that are counted there. */
   readonly exporter: MetricsExporter;
 }
 
@@ -38,20 +41,48 @@ export async function startInstance<Kind extends PipelineKind>(
   surroundings: Surroundings,
 ): Promise<Instance<PipelineOf<Kind>>> {
   const { pipeline, name, warnings, baseDirectory } = await loadPipeline(env, kind);
-  const logger = createLogger({ pipeline: name }, surroundings.writeLine);
-  const metrics = createMetrics();
-  const exporter = createLogExporter(metrics, logger, surroundings.clock, pipeline.metricsFlushIntervalMillis);
+  const opened = openRuntime(surroundings, { pipeline: name }, pipeline.metricsFlushIntervalMillis);
+  const { logger } = opened.runtime;
   for (const warning of warnings) logger.log('WARNING', warning);
   logger.log('INFO', `${what} started`, { options: withoutSecrets(pipeline) });
-  const runtime = { clock: surroundings.clock, random: surroundings.random, metrics, logger };
-  return { ...surroundings, runtime, env, pipeline, name, baseDirectory, logger, metrics, exporter };
+  const access = accessOf(pipeline.access, baseDirectory, env);
+  return { ...opened, env, signals: surroundings.signals, pipeline, name, baseDirectory, access };
+}
+
+/** Metrics and log of a pipeline in this process. `fields`: of every line of the log. */
+export function openRuntime(
+  { clock, random, writeLine }: Surroundings,
+  fields: LogFields,
+  metricsFlushIntervalMillis: number,
+): OpenedRuntime {
+  const logger = createLogger(fields, writeLine);
+  const metrics = createMetrics();
+  const exporter = createLogExporter(metrics, logger, clock, metricsFlushIntervalMillis);
+  return { runtime: { clock, random, metrics, logger }, exporter };
+}
+
+/** A relative path of a key belongs to the directory of the configuration. */
+function accessOf(access: ResolvedAccess, baseDirectory: string, env: Environment): BigtableAccess {
+  switch (access.mode) {
+    case 'emulator':
+      return { emulatorEndpoint: `${access.host}:${access.port}` };
+    case 'key-file':
+      return { serviceAccountKeyFile: resolve(baseDirectory, access.serviceAccountKeyFile) };
+    case 'application-default': {
+      // As the official clients do: the variable stands for emulatorEndpoint.
+      const emulator = env.BIGTABLE_EMULATOR_HOST;
+      return emulator === undefined || emulator === '' ? {} : { emulatorEndpoint: emulator };
+    }
+    default:
+      return access satisfies never;
+  }
 }
 
 /** The effective options for the log: everything but where credentials are. */
 const withoutSecrets = ({ access, ...rest }: ResolvedCommon): object => ({ ...rest, access: access.mode });
 
 /** Cloud Run kills 10 s after SIGTERM; the rest is for the exit itself. */
-const DRAIN_LIMIT_MILLIS = 9000;
+export const DRAIN_LIMIT_MILLIS = 9000;
 
 /** What an instance does when it is told to stop. */
 export interface Ending {
@@ -62,7 +93,7 @@ export interface Ending {
 }
 
 /** Has the instance finish what it holds on SIGTERM, and write its last metrics. */
-export const drainOf = ({ signals, clock, exporter }: Instance, { onDrain, close }: Ending): Drain =>
+export const drainOf = ({ signals, runtime: { clock }, exporter }: Instance, { onDrain, close }: Ending): Drain =>
   installDrain(signals, {
     clock,
     limitMillis: DRAIN_LIMIT_MILLIS,

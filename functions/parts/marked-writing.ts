@@ -3,7 +3,6 @@ import { ClientPool } from '../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
 import { MarkedWrites } from '../../shared/staged/write/marked-writes.ts';
 import type { EnvelopeWriting } from '../../shared/staged/write/write-envelopes.ts';
-import { accessOf } from './access.ts';
 import type { Instance } from './instance.ts';
 import { openTargetCheck } from './target-check.ts';
 
@@ -16,9 +15,8 @@ export interface OpenedWriting extends EnvelopeWriting {
 
 /** Connects at the first envelope; the admin adapter is loaded at the first check of a target. */
 export function openMarkedWriting(instance: Instance<ResolvedStagedSink>): OpenedWriting {
-  const { pipeline, baseDirectory, env, runtime } = instance;
+  const { pipeline, access, runtime } = instance;
   const { requestOptions, marker } = pipeline;
-  const access = accessOf(pipeline.access, baseDirectory, env);
   const clients = new ClientPool({ ...access, ...requestOptions }, runtime.clock, runtime.metrics);
   const horizon = marker.horizonMillis === undefined ? {} : { markerHorizonMillis: marker.horizonMillis };
   const targets = openTargetCheck(instance, marker.horizonMillis);

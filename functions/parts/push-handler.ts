@@ -21,7 +21,8 @@ export interface PushWork extends Ending {
 
 /** Answers pushes: 204 acknowledges. Every message has the invocation's time and no more. */
 export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): Handler {
-  const { pipeline, env, clock, logger, metrics, exporter } = instance;
+  const { pipeline, env, runtime, exporter } = instance;
+  const { clock, metrics } = runtime;
   const drain = drainOf(instance, work);
   const budgetMillis = invocationMillis(pipeline.input, env);
   return (body, path) =>
@@ -37,7 +38,7 @@ export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): H
         metrics.count('messagesAcknowledged');
         return { status: 204 };
       } catch (error) {
-        return answerRedelivery(error, messageId, logger, metrics);
+        return answerRedelivery(error, messageId, runtime);
       } finally {
         deadline.end();
         metrics.record('messageLatency', clock.now() - startedAt);

@@ -3,7 +3,7 @@ import type { FailurePolicy } from '../../shared/letters/policy.ts';
 import { writeOnReceipt } from '../../shared/staged/write/write-envelopes.ts';
 import type { Instance } from './instance.ts';
 import { openMarkedWriting } from './marked-writing.ts';
-import type { Keeper } from './keeper.ts';
+import type { Keeper } from './staging.ts';
 
 /** Keeps envelopes where they belong, in their rows. Pub/Sub itself is what holds back what is too much. */
 export function openReceipt(instance: Instance<ResolvedStagedSink>, onRejected: FailurePolicy): Keeper {

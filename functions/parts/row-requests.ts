@@ -4,7 +4,6 @@ import { ClientPool } from '../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
 import type { ReplayProtection } from '../../shared/single-row/delivery.ts';
 import { type ClosableRowExecutor, createRowExecutor } from '../../shared/single-row/execute.ts';
-import { accessOf } from './access.ts';
 import type { Instance } from './instance.ts';
 import { openTargetCheck } from './target-check.ts';
 
@@ -18,11 +17,10 @@ export interface OpenedExecutor {
 
 /** @param countsRecords a sink's requests are its records, and count as such. */
 export function openRowExecutor(
-  { pipeline, baseDirectory, env, runtime }: Instance<ResolvedRequestSink>,
+  { pipeline, access, runtime }: Instance<ResolvedRequestSink>,
   { countsRecords }: { readonly countsRecords: boolean },
 ): OpenedExecutor {
   const { requestOptions, appProfileId = '' } = pipeline;
-  const access = accessOf(pipeline.access, baseDirectory, env);
   const clients = new ClientPool({ ...access, ...requestOptions }, runtime.clock, runtime.metrics);
   const options = { ...requestOptions, appProfileId, countsRecords };
   const executor = createRowExecutor(options, { send: createRowCalls(clients), runtime });

@@ -1,7 +1,6 @@
 import { lazy } from '../../shared/base/lazy.ts';
 import type { FamilyType, ResolvedRequestSink, ResolvedStagedSink } from '../../shared/config/resolved.ts';
 import { TargetCheck } from '../../shared/markers/target-check.ts';
-import { accessOf } from './access.ts';
 import type { Instance } from './instance.ts';
 
 /**
@@ -11,12 +10,12 @@ import type { Instance } from './instance.ts';
  * @param markerHorizonMillis markers may be collected after this age; absent: never.
  */
 export function openTargetCheck(
-  { pipeline, baseDirectory, env, runtime }: Instance<ResolvedStagedSink | ResolvedRequestSink>,
+  { pipeline, access, runtime }: Instance<ResolvedStagedSink | ResolvedRequestSink>,
   markerHorizonMillis?: number,
 ): TargetCheck {
   const admin = lazy(async () => {
     const { openTargetAdmin } = await import('../../shared/google/bigtable/target-admin.ts');
-    return openTargetAdmin(accessOf(pipeline.access, baseDirectory, env));
+    return openTargetAdmin(access);
   });
   return new TargetCheck(
     {
