@@ -142,7 +142,7 @@ export const ENTRY_POINTS = {
     size: { cpu: 1, memory: '512Mi', concurrency: 1, timeoutSeconds: 120, maxInstances: 2 },
     grants: COORDINATE_GRANTS,
     does: 'completes checkpoints of staged pipelines and hands their segments to `commitStaged`',
-    answers: '(answers 200 with a summary)',
+    answers: '(answers 200 with a summary; at once if no pipeline needs ticks)',
   },
 } as const satisfies Readonly<Record<string, EntryPointDeclaration>>;
 

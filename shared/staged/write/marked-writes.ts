@@ -6,12 +6,11 @@ import { onAbort } from '../../base/on-abort.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { RowCall, SendRowCall } from '../../model/row-call.ts';
 import { formatTableName } from '../../model/table-name.ts';
-import { Batch, type Effect } from './batch.ts';
 import { joinRequests, partsOf, rowOf } from './coalesce.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
 import { isBeyondHorizon } from '../../markers/marker.ts';
-import { RowLane } from './row-lane.ts';
+import { Batch, type Effect, RowLane } from './row-lane.ts';
 import { Queue, Turns } from './turns.ts';
 import { outOfTime, type Outcome } from '../../markers/outcome.ts';
 

@@ -7,10 +7,12 @@ import { targetKey, targetsOf } from '../../markers/target.ts';
 import type { ReceivedEnvelope } from '../envelope/create-envelope.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { failedEnvelope } from './failed-envelope.ts';
-import type { MarkedWrites } from './marked-writes.ts';
 
 export interface EnvelopeWriting {
-  readonly writes: Pick<MarkedWrites, 'submit'>;
+  readonly writes: {
+    /** What became of each envelope, in the order given. Never rejects; `marked-writes.ts` says how. */
+    submit(envelopes: readonly Envelope[], signal: AbortSignal): Promise<readonly Outcome[]>;
+  };
   readonly targets: Pick<TargetCheck, 'check' | 'forget'>;
 }
 
