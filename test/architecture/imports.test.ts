@@ -12,6 +12,15 @@ const capability = [...foundations, 'shared/records', 'shared/markers', 'shared/
 const bulkWords = ['answer', 'verdict', 'outcome', 'ports'].map((name) => `shared/bulk/${name}.ts`);
 /** What every room of the staged sink stands on: its durable state, its messages of work, and its ports. */
 const stagedFloor = ['shared/staged/state.ts', 'shared/staged/work-message.ts', 'shared/staged/ports.ts'];
+/** What a local server stands on, and the rooms or files of its own that one of its rooms may see; none of another server. */
+const serverFloor = ['infra/local/base/', 'shared/model', 'shared/base', 'shared/proto'];
+const serverRooms = (server: string, ...rooms: readonly string[]): string[] => [
+  ...serverFloor,
+  'infra/local/servers/rpc/',
+  ...rooms.map((room) => `infra/local/servers/${server}/${room}`),
+];
+const bigtableRoot = ['database', 'faults', 'limits', 'profiles'];
+const firestoreRoot = ['api', 'limits', 'state'];
 const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['functions/', ['shared/']],
   ['shared/proto/', []],
@@ -46,7 +55,25 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   // The plan of a deployment reads a configuration, and nothing of what runs.
   ['shared/deployment/', ['shared/config', 'shared/model', 'shared/base']],
   // The servers stand for Google's services and know nothing of the connector; only the wiring reads its configuration.
-  ['infra/local/servers/', ['infra/local/base', 'shared/model', 'shared/base', 'shared/proto']],
+  ['infra/local/servers/rpc/', serverFloor],
+  ['infra/local/servers/bigtable/rows/', serverRooms('bigtable', 'limits')],
+  ['infra/local/servers/bigtable/filters/', serverRooms('bigtable', 'rows/', 'limits')],
+  ['infra/local/servers/bigtable/admin/', serverRooms('bigtable', 'rows/', ...bigtableRoot)],
+  ['infra/local/servers/bigtable/requests/', serverRooms('bigtable', 'rows/', 'filters/', ...bigtableRoot)],
+  ['infra/local/servers/bigtable/', serverRooms('bigtable')],
+  ['infra/local/servers/pubsub/delivery/', serverRooms('pubsub', 'timing')],
+  ['infra/local/servers/pubsub/push/', serverRooms('pubsub', 'delivery/', 'timing')],
+  ['infra/local/servers/pubsub/resources/', serverRooms('pubsub', 'delivery/', 'push/', 'timing', 'faults')],
+  ['infra/local/servers/pubsub/calls/', serverRooms('pubsub', 'resources/', 'delivery/', 'timing', 'faults')],
+  ['infra/local/servers/pubsub/', serverRooms('pubsub')],
+  ['infra/local/servers/firestore/documents/', serverRooms('firestore', 'limits')],
+  ['infra/local/servers/firestore/query/', serverRooms('firestore', 'documents/')],
+  ['infra/local/servers/firestore/writes/', serverRooms('firestore', 'documents/', 'query/', ...firestoreRoot)],
+  [
+    'infra/local/servers/firestore/reads/',
+    serverRooms('firestore', 'documents/', 'query/', 'writes/', ...firestoreRoot),
+  ],
+  ['infra/local/servers/firestore/', serverRooms('firestore')],
   ['infra/local/base/', ['shared/model', 'shared/base']],
   // The demo holds a serializer as a user writes one.
   ['infra/local/demo/', ['infra/local/', 'shared/model', 'shared/base', 'shared/mapping']],

@@ -4,7 +4,7 @@ import { sleep, systemClock } from '../../../shared/base/clock.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import type { LocalCloud } from '../cloud/cloud.ts';
 import type { RunningPipeline } from '../run/connector.ts';
-import type { SubscriptionCounters } from '../servers/pubsub/live-subscription.ts';
+import type { SubscriptionCounters } from '../servers/pubsub/resources/subscription-context.ts';
 import { ensureTables } from '../cloud/table-resources.ts';
 import { DEMO_PIPELINES, type DemoPipelineName } from './demo-pipelines.ts';
 import { FunctionMetrics } from './function-metrics.ts';

@@ -1,11 +1,11 @@
 import type { Message } from '@google-cloud/pubsub';
 import { systemClock, type Clock } from '../../../shared/base/clock.ts';
 import { ConnectorError } from '../../../shared/base/errors.ts';
-import { PUSH_BACKOFF_BOUNDS } from '../servers/pubsub/backoff.ts';
+import { PUSH_BACKOFF_BOUNDS } from '../servers/pubsub/delivery/backoff.ts';
 import { rfc3339OfMicros } from '../servers/rpc/proto-time.ts';
-import { wrappedRequest, type PushRequest } from '../servers/pubsub/push-body.ts';
-import { isAcknowledgement, PushClient } from '../servers/pubsub/push-client.ts';
-import { PushPace } from '../servers/pubsub/push-pace.ts';
+import { wrappedRequest, type PushRequest } from '../servers/pubsub/push/push-body.ts';
+import { isAcknowledgement, PushClient } from '../servers/pubsub/push/push-client.ts';
+import { PushPace } from '../servers/pubsub/push/push-pace.ts';
 
 export interface PullBridgeOptions {
   /** `host:port` of Google's emulator. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compilePattern } from '../../../infra/local/servers/bigtable/byte-pattern.ts';
+import { compilePattern } from '../../../infra/local/servers/bigtable/filters/byte-pattern.ts';
 import {
   CheckAndMutateRowRequest,
   CheckAndMutateRowResponse,

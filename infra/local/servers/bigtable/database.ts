@@ -2,7 +2,7 @@ import type { Clock } from '../../../../shared/base/clock.ts';
 import type { Random } from '../../../../shared/base/ids.ts';
 import type { Limits } from './limits.ts';
 import type { Profiles } from './profiles.ts';
-import type { TableStore } from './table-store.ts';
+import type { TableStore } from './rows/table-store.ts';
 
 /** What the RPCs of one server work on. */
 export interface Database {

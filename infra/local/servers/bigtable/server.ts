@@ -1,16 +1,16 @@
 import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
 import { systemRandom, type Random } from '../../../../shared/base/ids.ts';
 import type { Logger } from '../../../../shared/base/logging.ts';
-import { adminService } from './admin-service.ts';
-import { dataService } from './data-service.ts';
-import { instanceAdminService } from './instance-admin-service.ts';
+import { draftServer, type RpcServer } from '../rpc/server.ts';
+import { adminService } from './admin/admin-service.ts';
+import { instanceAdminService } from './admin/instance-admin-service.ts';
 import type { Database } from './database.ts';
 import type { BigtableCalls } from './faults.ts';
-import { draftServer, type RpcServer } from '../rpc/server.ts';
 import { SERVICE_LIMITS, type Limits } from './limits.ts';
 import type { Profiles } from './profiles.ts';
-import { RowPace } from './row-pace.ts';
-import { TableStore } from './table-store.ts';
+import { dataService } from './requests/data-service.ts';
+import { RowPace } from './requests/row-pace.ts';
+import { TableStore } from './rows/table-store.ts';
 
 export interface LocalBigtableOptions {
   /** Default: a free port. */

@@ -2,14 +2,14 @@ import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
 import type { Logger } from '../../../../shared/base/logging.ts';
 import { draftServer, type RpcServer } from '../rpc/server.ts';
 import { unserved } from '../rpc/unserved.ts';
-import { CommitClock } from './commit-clock.ts';
+import { SIZED_FIRESTORE, UNSERVED, type FirestoreCalls } from './api.ts';
 import { BillingCounters, type BilledOperations } from './counters.ts';
-import { DocumentStore } from './document-store.ts';
+import { DocumentStore } from './documents/document-store.ts';
 import { LIMITS } from './limits.ts';
-import { SIZED_FIRESTORE, UNSERVED, type FirestoreCalls } from './rpc-methods.ts';
 import { firestoreService } from './service.ts';
 import type { FirestoreState } from './state.ts';
-import { Transactions } from './transactions.ts';
+import { CommitClock } from './writes/commit-clock.ts';
+import { Transactions } from './writes/transactions.ts';
 
 export interface LocalFirestoreOptions {
   /** Default: a free port. */

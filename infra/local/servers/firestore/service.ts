@@ -1,14 +1,14 @@
-import { batchWrite } from './batch-write.ts';
 import { serve, type CallContext } from '../rpc/calls.ts';
 import type { Service } from '../rpc/grpc.ts';
-import { commit } from './commit.ts';
-import { listCollectionIds, listDocuments } from './listings.ts';
-import { requireDatabase } from './names.ts';
-import { runAggregationQuery, runStructuredQuery } from './queries.ts';
-import { batchGetDocuments, getDocument } from './reads.ts';
-import { createDocument, deleteDocument, updateDocument } from './single-writes.ts';
-import { SIZED_FIRESTORE, type FirestoreCalls } from './rpc-methods.ts';
+import { SIZED_FIRESTORE, type FirestoreCalls } from './api.ts';
+import { requireDatabase } from './documents/names.ts';
+import { listCollectionIds, listDocuments } from './reads/listings.ts';
+import { runAggregationQuery, runStructuredQuery } from './reads/queries.ts';
+import { batchGetDocuments, getDocument } from './reads/reads.ts';
 import type { FirestoreState } from './state.ts';
+import { batchWrite } from './writes/batch-write.ts';
+import { commit } from './writes/commit.ts';
+import { createDocument, deleteDocument, updateDocument } from './writes/single-writes.ts';
 
 /** `google.firestore.v1.Firestore` over the server's documents. */
 export function firestoreService(state: FirestoreState, context: CallContext<FirestoreCalls>): Service {

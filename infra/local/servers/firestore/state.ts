@@ -1,8 +1,8 @@
 import type { Clock } from '../../../../shared/base/clock.ts';
-import type { CommitClock } from './commit-clock.ts';
 import type { BillingCounters } from './counters.ts';
-import type { DocumentStore } from './document-store.ts';
-import type { Transactions } from './transactions.ts';
+import type { DocumentStore } from './documents/document-store.ts';
+import type { CommitClock } from './writes/commit-clock.ts';
+import type { Transactions } from './writes/transactions.ts';
 
 /** All that a server holds. */
 export interface FirestoreState {

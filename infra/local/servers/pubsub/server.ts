@@ -1,18 +1,17 @@
 import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
-import type { Logger } from '../../../../shared/base/logging.ts';
 import { systemRandom, type Random } from '../../../../shared/base/ids.ts';
+import type { Logger } from '../../../../shared/base/logging.ts';
 import { PublisherDefinition, SubscriberDefinition } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
-import type { PubSubCalls } from './faults.ts';
-import { deadLetter } from './dead-letter.ts';
-import type { SubscriptionContext, SubscriptionCounters } from './live-subscription.ts';
-import { MessageStore } from './message-store.ts';
-import { publisherService } from './publisher-service.ts';
-import { subscriberService, UNSERVED_PUBLISHER, UNSERVED_SUBSCRIBER } from './subscriber-service.ts';
-import { Subscriptions } from './subscriptions.ts';
-import { createTiming } from './timing.ts';
-import { Topics } from './topics.ts';
 import { draftServer, type RpcServer } from '../rpc/server.ts';
 import { unserved } from '../rpc/unserved.ts';
+import { publisherService } from './calls/publisher-service.ts';
+import { subscriberService, UNSERVED_PUBLISHER, UNSERVED_SUBSCRIBER } from './calls/subscriber-service.ts';
+import { MessageStore } from './delivery/message-store.ts';
+import type { PubSubCalls } from './faults.ts';
+import type { SubscriptionContext, SubscriptionCounters } from './resources/subscription-context.ts';
+import { Subscriptions } from './resources/subscriptions.ts';
+import { Topics } from './resources/topics.ts';
+import { createTiming } from './timing.ts';
 
 export interface PubSubServerOptions {
   /** Port on 127.0.0.1. Default: a free one. */
@@ -63,7 +62,7 @@ export async function startPubSubServer(options: PubSubServerOptions = {}): Prom
     faults: context.faults,
     random: options.random ?? systemRandom,
     pushConcurrency: atLeastOne(options.pushConcurrency ?? 64),
-    bury: (entry, subscription, topic) => topics.publishDeadLetter(topic, deadLetter(entry, subscription)),
+    bury: (entry, subscription, topic) => topics.publishDeadLetter(topic, entry, subscription),
   };
   const subscriptions = new Subscriptions(topics, subscriptionContext);
   const server = await listen(

@@ -1,8 +1,8 @@
-import { GrpcError } from '../../rpc/grpc.ts';
 import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
 import type { StructuredAggregationQuery_Aggregation as Aggregation } from '../../../../../shared/proto/google/firestore/v1/query.ts';
-import type { Fields, StoredDocument } from '../document.ts';
-import { numberOf } from '../value-order.ts';
+import { GrpcError } from '../../rpc/grpc.ts';
+import type { Fields, StoredDocument } from '../documents/document.ts';
+import { numberOf } from '../documents/value-order.ts';
 import { fieldReader } from './fields.ts';
 
 /** The service computes at most this many in one query. */

@@ -1,4 +1,3 @@
-import { GrpcError } from '../../rpc/grpc.ts';
 import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
 import {
   StructuredQuery_CompositeFilter_Operator as CompositeOperator,
@@ -9,8 +8,9 @@ import {
   type StructuredQuery_Filter as Filter,
   type StructuredQuery_UnaryFilter as UnaryFilter,
 } from '../../../../../shared/proto/google/firestore/v1/query.ts';
-import type { StoredDocument } from '../document.ts';
-import { compareValues, equalValues, isNaNValue, isNull, isSameType } from '../value-order.ts';
+import { GrpcError } from '../../rpc/grpc.ts';
+import type { StoredDocument } from '../documents/document.ts';
+import { compareValues, equalValues, isNaNValue, isNull, isSameType } from '../documents/value-order.ts';
 import { fieldReader } from './fields.ts';
 
 /** Whether a document is one that a query is for. */

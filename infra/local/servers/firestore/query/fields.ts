@@ -1,8 +1,8 @@
-import { GrpcError } from '../../rpc/grpc.ts';
 import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
 import type { StructuredQuery_FieldReference as FieldReference } from '../../../../../shared/proto/google/firestore/v1/query.ts';
-import { fieldAt, type StoredDocument } from '../document.ts';
-import { NAME_FIELD, parseFieldPath } from '../field-path.ts';
+import { GrpcError } from '../../rpc/grpc.ts';
+import { fieldAt, type StoredDocument } from '../documents/document.ts';
+import { NAME_FIELD, parseFieldPath } from '../documents/field-path.ts';
 
 /** The value of a field of a document, its name included; undefined where it has none. */
 export type FieldReader = (document: StoredDocument) => Value | undefined;

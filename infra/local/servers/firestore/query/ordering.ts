@@ -1,4 +1,3 @@
-import { GrpcError } from '../../rpc/grpc.ts';
 import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
 import {
   StructuredQuery_Direction as Direction,
@@ -8,9 +7,10 @@ import {
   type StructuredQuery,
   type StructuredQuery_Filter as Filter,
 } from '../../../../../shared/proto/google/firestore/v1/query.ts';
-import type { StoredDocument } from '../document.ts';
-import { NAME_FIELD } from '../field-path.ts';
-import { compareTexts, compareValues } from '../value-order.ts';
+import { GrpcError } from '../../rpc/grpc.ts';
+import type { StoredDocument } from '../documents/document.ts';
+import { NAME_FIELD } from '../documents/field-path.ts';
+import { compareTexts, compareValues } from '../documents/value-order.ts';
 import { fieldReader, type FieldReader } from './fields.ts';
 
 export interface OrderPart {

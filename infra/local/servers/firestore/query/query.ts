@@ -1,13 +1,15 @@
-import { GrpcError } from '../../rpc/grpc.ts';
 import type { Value } from '../../../../../shared/proto/google/firestore/v1/document.ts';
-import type { StructuredQuery } from '../../../../../shared/proto/google/firestore/v1/query.ts';
-import type { StoredDocument } from '../document.ts';
-import type { DocumentView } from '../document-store.ts';
-import { NAME_FIELD, parseFieldPath, type FieldPath } from '../field-path.ts';
-import { parentOf } from '../names.ts';
+import type {
+  StructuredQuery,
+  StructuredQuery_CollectionSelector as Selector,
+} from '../../../../../shared/proto/google/firestore/v1/query.ts';
+import { GrpcError } from '../../rpc/grpc.ts';
+import type { DocumentView } from '../documents/document-store.ts';
+import type { StoredDocument } from '../documents/document.ts';
+import { NAME_FIELD, parseFieldPath, type FieldPath } from '../documents/field-path.ts';
+import { parentOf, lastId, requireParent } from '../documents/names.ts';
 import { compileFilter, type Condition } from './conditions.ts';
 import { comparePositions, orderingOf, positionOf, withinCursors, type Ordering } from './ordering.ts';
-import { scopeOf, type Scope } from './scope.ts';
 
 /** A structured query, checked and ready to run. */
 export interface CompiledQuery {
@@ -99,4 +101,30 @@ function sorted(view: DocumentView, query: CompiledQuery): readonly StoredDocume
 function collectionsOf(view: DocumentView, scope: Scope): readonly string[] {
   if (scope.collection !== undefined) return [scope.collection];
   return [...view.collections()].filter((collection) => scope.includes(collection));
+}
+
+/** Which collections a query reads: whether it reads one of this full name. */
+export interface Scope {
+  /** The only collection that can be read, where it is only one. */
+  readonly collection?: string;
+  includes(collection: string): boolean;
+}
+
+/** The collections below a parent that a query names: one, or all of an id, or all. @throws INVALID_ARGUMENT */
+export function scopeOf(parent: string, from: readonly Selector[]): Scope {
+  requireParent(parent);
+  const [selector, ...others] = from;
+  if (others.length > 0) throw new GrpcError('INVALID_ARGUMENT', 'a query must be from one collection');
+  const { collectionId, allDescendants } = selector ?? { collectionId: '', allDescendants: true };
+  if (!allDescendants && collectionId !== '') {
+    const collection = `${parent}/${collectionId}`;
+    return { collection, includes: (name) => name === collection };
+  }
+  return {
+    includes(name) {
+      const isInside = name.startsWith(`${parent}/`);
+      if (!allDescendants) return isInside && !name.slice(parent.length + 1).includes('/');
+      return isInside && (collectionId === '' || lastId(name) === collectionId);
+    },
+  };
 }

@@ -1,9 +1,10 @@
 import { Metadata } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FeatureFlags } from '../../../../../shared/proto/google/bigtable/v2/feature_flags.ts';
-import { startBigtableServer, type LocalBigtable } from '../../../../../infra/local/servers/bigtable/server.ts';
 import { blank, unary } from '../../../../../infra/local/cloud/unary.ts';
+import { onTable, onRows } from '../../../../../infra/local/servers/bigtable/faults.ts';
+import { startBigtableServer, type LocalBigtable } from '../../../../../infra/local/servers/bigtable/server.ts';
 import type { Status } from '../../../../../shared/model/status.ts';
+import { FeatureFlags } from '../../../../../shared/proto/google/bigtable/v2/feature_flags.ts';
 import {
   code,
   connect,
@@ -17,7 +18,6 @@ import {
   statuses,
   type RawClient,
 } from '../../../../support/bigtable-raw-client.ts';
-import { onTable, onRows } from '../../../../../infra/local/servers/bigtable/faults.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 
 let bigtable: LocalBigtable;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLogger } from '../../../../../shared/base/logging.ts';
 import { startBigtableServer, type LocalBigtable } from '../../../../../infra/local/servers/bigtable/server.ts';
+import { createLogger } from '../../../../../shared/base/logging.ts';
 import {
   code,
   connect,

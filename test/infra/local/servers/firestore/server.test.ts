@@ -1,9 +1,10 @@
 import { AggregateField, Firestore } from '@google-cloud/firestore';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { TRANSACTION_IDLE_MILLIS } from '../../../../../infra/local/servers/firestore/transactions.ts';
 import { startFirestoreServer, type LocalFirestore } from '../../../../../infra/local/servers/firestore/server.ts';
-import type { FirestoreDefinition } from '../../../../../shared/proto/google/firestore/v1/firestore.ts';
+import { TRANSACTION_IDLE_MILLIS } from '../../../../../infra/local/servers/firestore/writes/transactions.ts';
+import { type ClientOf } from '../../../../../infra/local/servers/rpc/client.ts';
 import type { Status } from '../../../../../shared/model/status.ts';
+import type { FirestoreDefinition } from '../../../../../shared/proto/google/firestore/v1/firestore.ts';
 import {
   batchGet,
   begin,
@@ -16,7 +17,6 @@ import {
   set,
 } from '../../../../support/firestore-raw-client.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
-import { type ClientOf } from '../../../../../infra/local/servers/rpc/client.ts';
 
 let clock: ManualClock;
 let server: LocalFirestore;

@@ -1,4 +1,3 @@
-import { credentials } from '@grpc/grpc-js';
 import {
   PubSub,
   v1,
@@ -7,6 +6,7 @@ import {
   type Subscription,
   type Topic,
 } from '@google-cloud/pubsub';
+import { credentials } from '@grpc/grpc-js';
 import {
   startPubSubServer,
   type LocalPubSub,

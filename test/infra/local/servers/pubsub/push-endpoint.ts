@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { WrappedPushBody } from '../../../../../infra/local/servers/pubsub/push-body.ts';
+import type { WrappedPushBody } from '../../../../../infra/local/servers/pubsub/push/push-body.ts';
 
 /** One push as an endpoint saw it. */
 export interface ReceivedPush {

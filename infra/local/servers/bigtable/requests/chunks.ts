@@ -1,0 +1,57 @@
+import type { ReadRowsResponse_CellChunk } from '../../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { type ReadCell, bytesOf } from '../rows/row.ts';
+
+/** Longer values travel in pieces of this many bytes, so that no message nears a client's default limit of 4 MiB. */
+export const MAX_CHUNK_VALUE_BYTES = 1024 * 1024;
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * A row as the chunks of ReadRows. Rules that readers check: the first chunk of a row names it; family and qualifier
+ * are named only where they change, and a family never without a qualifier; all pieces of a value but the last say its
+ * whole size; only the last chunk of the row commits it. `cells` must not be empty. Pure.
+ */
+export function rowChunks(key: string, cells: readonly ReadCell[]): ReadRowsResponse_CellChunk[] {
+  const chunks: ReadRowsResponse_CellChunk[] = [];
+  let family: string | undefined;
+  let qualifier: string | undefined;
+  for (const cell of cells) {
+    const isNewFamily = cell.family !== family;
+    const isNewQualifier = isNewFamily || cell.qualifier !== qualifier;
+    chunks.push({
+      rowKey: chunks.length === 0 ? bytesOf(key) : NOTHING,
+      familyName: isNewFamily ? cell.family : undefined,
+      qualifier: isNewQualifier ? bytesOf(cell.qualifier) : undefined,
+      timestampMicros: cell.timestampMicros,
+      labels: cell.labels ? [...cell.labels] : [],
+      ...piece(cell.value, 0),
+      rowStatus: undefined,
+    });
+    for (let from = MAX_CHUNK_VALUE_BYTES; from < cell.value.length; from += MAX_CHUNK_VALUE_BYTES) {
+      chunks.push({ ...CONTINUATION, ...piece(cell.value, from) });
+    }
+    ({ family, qualifier } = cell);
+  }
+  const last = chunks.at(-1);
+  if (last) last.rowStatus = { $case: 'commitRow', value: true };
+  return chunks;
+}
+
+const CONTINUATION: Omit<ReadRowsResponse_CellChunk, 'value' | 'valueSize'> = {
+  rowKey: NOTHING,
+  familyName: undefined,
+  qualifier: undefined,
+  timestampMicros: 0n,
+  labels: [],
+  rowStatus: undefined,
+};
+
+/** The piece of the value that starts at `from`, and the size to announce with it: 0 with the last piece. */
+function piece(value: Buffer, from: number): Pick<ReadRowsResponse_CellChunk, 'value' | 'valueSize'> {
+  const to = from + MAX_CHUNK_VALUE_BYTES;
+  return { value: value.subarray(from, to), valueSize: to < value.length ? value.length : 0 };
+}
+
+/** Roughly what the chunk adds to a message. */
+export const chunkBytes = (chunk: ReadRowsResponse_CellChunk): number =>
+  chunk.rowKey.length + (chunk.qualifier?.length ?? 0) + chunk.value.length + 32;
