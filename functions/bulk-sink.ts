@@ -24,7 +24,7 @@ export const bulkSink = entryPoint(() => startBulkSink(process.env));
 export async function startBulkSink(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const instance = await startInstance('bulk-sink', 'bulk sink', env, surroundings);
   const { pipeline, name, baseDirectory, access, runtime } = instance;
-  const clients = new ClientPool({ ...access, ...pipeline.writer }, runtime.clock, runtime.metrics);
+  const clients = new ClientPool({ ...access, ...pipeline.writer }, runtime);
   const mutateRows = createMutateRows(clients, {
     appProfileId: pipeline.appProfileId ?? '',
     flowControl: pipeline.writer.flowControl,

@@ -17,7 +17,7 @@ export interface OpenedWriting extends EnvelopeWriting {
 export function openMarkedWriting(instance: Instance<ResolvedStagedSink>): OpenedWriting {
   const { pipeline, access, runtime } = instance;
   const { requestOptions, marker } = pipeline;
-  const clients = new ClientPool({ ...access, ...requestOptions }, runtime.clock, runtime.metrics);
+  const clients = new ClientPool({ ...access, ...requestOptions }, runtime);
   const horizon = marker.horizonMillis === undefined ? {} : { markerHorizonMillis: marker.horizonMillis };
   const targets = openTargetCheck(instance, marker.horizonMillis);
   const writes = new MarkedWrites({ ...requestOptions, ...horizon }, { send: createRowCalls(clients), runtime });

@@ -21,7 +21,7 @@ export function openRowExecutor(
   { countsRecords }: { readonly countsRecords: boolean },
 ): OpenedExecutor {
   const { requestOptions, appProfileId = '' } = pipeline;
-  const clients = new ClientPool({ ...access, ...requestOptions }, runtime.clock, runtime.metrics);
+  const clients = new ClientPool({ ...access, ...requestOptions }, runtime);
   const options = { ...requestOptions, appProfileId, countsRecords };
   const executor = createRowExecutor(options, { send: createRowCalls(clients), runtime });
   return {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type LocalBigtable, startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { createMetrics } from '../../shared/base/metrics.ts';
 import { ClientPool } from '../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
 import { openTargetAdmin } from '../../shared/google/bigtable/target-admin.ts';
@@ -138,7 +137,7 @@ describe('the embedded server', () => {
     client = connect(bigtable.address);
     const access = { emulatorEndpoint: bigtable.address };
     const options = { ...access, maxActiveInstances: 4, destinationIdleTimeoutMillis: 3_600_000 };
-    pool = new ClientPool(options, systemClock, createMetrics());
+    pool = new ClientPool(options, testRuntime({ clock: systemClock }));
   });
 
   afterEach(() => {

@@ -1,6 +1,6 @@
 import { lazy } from '../../base/lazy.ts';
-import { abortReason, type Clock } from '../../base/clock.ts';
-import type { Metrics } from '../../base/metrics.ts';
+import { abortReason } from '../../base/clock.ts';
+import type { Runtime } from '../../base/runtime.ts';
 import type { TableName } from '../../model/table-name.ts';
 import { type BigtableAccess, DATA_SERVICE, openAccess } from './credentials.ts';
 import { ChannelSet } from '../grpc/channel.ts';
@@ -35,8 +35,7 @@ interface Waiter {
  */
 export class ClientPool {
   readonly #options: ClientPoolOptions;
-  readonly #clock: Clock;
-  readonly #metrics: Metrics;
+  readonly #runtime: Runtime;
   readonly #access: () => Promise<Access>;
   /** Insertion order is recency: every use takes the client out and puts it back at the end. */
   readonly #held = new Map<string, Held>();
@@ -46,12 +45,11 @@ export class ClientPool {
   #opened: Access | undefined;
   #isClosed = false;
 
-  constructor(options: ClientPoolOptions, clock: Clock, metrics: Metrics) {
+  constructor(options: ClientPoolOptions, runtime: Runtime) {
     this.#options = options;
-    this.#clock = clock;
-    this.#metrics = metrics;
+    this.#runtime = runtime;
     this.#access = lazy(() => openAccess(options, DATA_SERVICE));
-    metrics.observe('activeClients', () => this.#held.size);
+    runtime.metrics.observe('activeClients', () => this.#held.size);
   }
 
   /**
@@ -95,17 +93,17 @@ export class ClientPool {
   release(client: HeldClient): void {
     const held = client as Held;
     held.users -= 1;
-    held.lastUsed = this.#clock.now();
+    held.lastUsed = this.#runtime.clock.now();
     if (this.#opened) this.#serveWaiting(this.#opened);
   }
 
   /** Closes clients that were idle for longer than the timeout. Called at the end of invocations; never waits. */
   sweep(): void {
-    const now = this.#clock.now();
+    const now = this.#runtime.clock.now();
     for (const [key, held] of this.#held) {
       if (held.users > 0 || now - held.lastUsed <= this.#options.destinationIdleTimeoutMillis) continue;
       this.#close(key, held);
-      this.#metrics.count('idleEvictions');
+      this.#runtime.metrics.count('idleEvictions');
     }
   }
 
@@ -181,7 +179,7 @@ export class ClientPool {
     const idle = [...this.#held].find(([, held]) => held.users === 0);
     if (!idle) return false;
     this.#close(...idle);
-    this.#metrics.count('capacityEvictions');
+    this.#runtime.metrics.count('capacityEvictions');
     return true;
   }
 

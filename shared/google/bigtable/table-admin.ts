@@ -1,18 +1,17 @@
 import { createTableAdmin } from '../../bulk/repair/ensure-table.ts';
 import type { TableAdmin, TableCalls } from '../../bulk/ports.ts';
-import type { ResolvedFamily, ResolvedGcRule } from '../../config/resolved.ts';
 import { tablePath } from '../../model/table-name.ts';
 import {
   CreateTableRequest,
   GetTableRequest,
   ModifyColumnFamiliesRequest,
 } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import { type ColumnFamily, type GcRule, Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
+import { Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
 import type { ChannelSet } from '../grpc/channel.ts';
 import { type AdminCall, adminConnections, callAdmin } from './admin-calls.ts';
 import { instancePath } from './call.ts';
 import type { BigtableAccess } from './credentials.ts';
-import { typeOfFamily, wireType } from './family-types.ts';
+import { typeOfFamily, wireFamily } from './families.ts';
 
 const SERVICE = 'BigtableTableAdmin';
 
@@ -71,26 +70,4 @@ function callsOver(channels: ChannelSet): TableCalls {
       return (await unary(call, 'ALREADY_EXISTS')) !== undefined;
     },
   };
-}
-
-const wireFamily = ({ type, gcRule }: ResolvedFamily): ColumnFamily => ({
-  gcRule: gcRule && wireGcRule(gcRule),
-  valueType: wireType(type),
-});
-
-function wireGcRule(rule: ResolvedGcRule): GcRule {
-  switch (rule.kind) {
-    case 'max-versions':
-      return { rule: { $case: 'maxNumVersions', value: rule.maxVersions } };
-    case 'max-age': {
-      const millis = rule.maxAgeMillis % 1000;
-      const value = { seconds: BigInt((rule.maxAgeMillis - millis) / 1000), nanos: millis * 1_000_000 };
-      return { rule: { $case: 'maxAge', value } };
-    }
-    case 'union':
-    case 'intersection':
-      return { rule: { $case: rule.kind, value: { rules: rule.rules.map(wireGcRule) } } };
-    default:
-      return rule satisfies never;
-  }
 }

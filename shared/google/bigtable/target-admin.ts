@@ -10,8 +10,7 @@ import type { ChannelSet } from '../grpc/channel.ts';
 import { adminConnections, callAdmin } from './admin-calls.ts';
 import { appProfilePath } from './call.ts';
 import type { BigtableAccess } from './credentials.ts';
-import { typeOfFamily } from './family-types.ts';
-import { keptMillis } from './kept-millis.ts';
+import { keptMillis, typeOfFamily } from './families.ts';
 
 /** What a target is, from the admin APIs over a raw gRPC channel. Imported at the first check; nothing is retried here. */
 export function openTargetAdmin(access: BigtableAccess): TargetAdmin {

@@ -36,9 +36,9 @@ export const incrementLayer = (address: string): Layer =>
 
 /** What production runs a request through, from the request to its decoded answer. */
 function executorLayer(address: string, requestOf: (row: number) => RowRequest): Layer {
-  const metrics = createMetrics();
+  const runtime = { clock: systemClock, random: systemRandom, metrics: createMetrics(), logger: createLogger({}) };
   const limits = { maxActiveInstances: 16, destinationIdleTimeoutMillis: 3_600_000 };
-  const clients = new ClientPool({ emulatorEndpoint: address, ...limits }, systemClock, metrics);
+  const clients = new ClientPool({ emulatorEndpoint: address, ...limits }, runtime);
   const executor = createRowExecutor(
     {
       appProfileId: '',
@@ -47,10 +47,7 @@ function executorLayer(address: string, requestOf: (row: number) => RowRequest):
       perDestinationMetrics: false,
       countsRecords: true,
     },
-    {
-      send: createRowCalls(clients),
-      runtime: { clock: systemClock, random: systemRandom, metrics, logger: createLogger({}) },
-    },
+    { send: createRowCalls(clients), runtime },
   );
   const { signal } = new AbortController();
   return {

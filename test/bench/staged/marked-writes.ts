@@ -21,10 +21,10 @@ export interface OpenedWrites {
 /** Conditional writes as the wiring of `commitStaged` makes them. */
 export function openWrites(address: string): OpenedWrites {
   const metrics = createMetrics();
+  const runtime = { clock: systemClock, random: systemRandom, metrics, logger: createLogger({}) };
   const pool = new ClientPool(
     { emulatorEndpoint: address, maxActiveInstances: 16, destinationIdleTimeoutMillis: 3_600_000 },
-    systemClock,
-    metrics,
+    runtime,
   );
   const send = createRowCalls(pool);
   const writes = new MarkedWrites(
@@ -33,7 +33,7 @@ export function openWrites(address: string): OpenedWrites {
       requestTimeoutMillis: REQUEST_TIMEOUT_MILLIS,
       perDestinationMetrics: false,
     },
-    { send, runtime: { clock: systemClock, random: systemRandom, metrics, logger: createLogger({}) } },
+    { send, runtime },
   );
   return {
     send,

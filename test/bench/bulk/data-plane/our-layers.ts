@@ -2,6 +2,7 @@ import { systemClock } from '../../../../shared/base/clock.ts';
 import { systemRandom } from '../../../../shared/base/ids.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
+import type { Runtime } from '../../../../shared/base/runtime.ts';
 import { Batcher, type BatcherOptions } from '../../../../shared/bulk/batcher.ts';
 import type { Outcome } from '../../../../shared/bulk/outcome.ts';
 import type { MutateRows } from '../../../../shared/bulk/ports.ts';
@@ -11,13 +12,18 @@ import type { SizedEntry } from '../../../../shared/model/mutation.ts';
 import { entryOf, keyOf, TABLE } from '../rows.ts';
 import { BATCH_ROWS, inRanges, REQUESTS_IN_FLIGHT, valueOf, type Layer } from './layers.ts';
 
+const runtime = (): Runtime => ({
+  clock: systemClock,
+  random: systemRandom,
+  metrics: createMetrics(),
+  logger: createLogger({}),
+});
+
 /** The data plane as the wiring of `bulkSink` makes it. */
 export function openDataPlane(address: string): { readonly mutateRows: MutateRows; readonly pool: ClientPool } {
-  const metrics = createMetrics();
   const pool = new ClientPool(
     { emulatorEndpoint: address, maxActiveInstances: 16, destinationIdleTimeoutMillis: 3_600_000 },
-    systemClock,
-    metrics,
+    runtime(),
   );
   return { mutateRows: createMutateRows(pool, { appProfileId: '', flowControl: true }), pool };
 }
@@ -37,7 +43,7 @@ export const BATCHER_OPTIONS: BatcherOptions = {
 export const createBatcher = (mutateRows: MutateRows): Batcher =>
   new Batcher(BATCHER_OPTIONS, {
     mutateRows,
-    runtime: { clock: systemClock, random: systemRandom, metrics: createMetrics(), logger: createLogger({}) },
+    runtime: runtime(),
   });
 
 /** Requests of 500 entries, 4 in flight, straight through `MutateRows`. */

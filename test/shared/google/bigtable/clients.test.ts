@@ -4,6 +4,7 @@ import { createMetrics } from '../../../../shared/base/metrics.ts';
 import type { ChannelSet } from '../../../../shared/google/grpc/channel.ts';
 import { ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 
 const never = new AbortController().signal;
 
@@ -19,8 +20,7 @@ function open(maxActiveInstances: number, destinationIdleTimeoutMillis = 1000): 
   metrics = createMetrics();
   pool = new ClientPool(
     { emulatorEndpoint: ADDRESS, maxActiveInstances, destinationIdleTimeoutMillis },
-    clock,
-    metrics,
+    testRuntime({ clock, metrics }),
   );
 }
 

@@ -10,7 +10,6 @@ import {
 import { FeatureFlags } from '../../../../shared/proto/google/bigtable/v2/feature_flags.ts';
 import { freePort } from '../../../../infra/local/base/tcp.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
-import { createMetrics } from '../../../../shared/base/metrics.ts';
 import type { MutateRows, MutateRowsReply } from '../../../../shared/bulk/ports.ts';
 import { type ClientPoolOptions, ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { createMutateRows, type MutateRowsOptions } from '../../../../shared/google/bigtable/mutate-rows.ts';
@@ -19,6 +18,7 @@ import { connect, createTable, readRows } from '../../../support/bigtable-raw-cl
 import { FakeMutateRows } from '../../../support/fake-mutate-rows.ts';
 import { mutateRowsContract, rowEntry } from '../../../support/mutate-rows-contract.ts';
 import { serviceOf } from '../../../../infra/local/servers/rpc/definition.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 
 const T = tableName('p', 'i', 't');
 
@@ -29,7 +29,7 @@ interface Adapter {
 
 function open(access: Partial<ClientPoolOptions>, options: Partial<MutateRowsOptions> = {}): Adapter {
   const limits = { maxActiveInstances: 16, destinationIdleTimeoutMillis: 3_600_000 };
-  const pool = new ClientPool({ ...limits, ...access }, systemClock, createMetrics());
+  const pool = new ClientPool({ ...limits, ...access }, testRuntime({ clock: systemClock }));
   return {
     mutateRows: createMutateRows(pool, { appProfileId: '', flowControl: true, ...options }),
     close: () => {

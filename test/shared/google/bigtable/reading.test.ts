@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type LocalBigtable, startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
-import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { tableName } from '../../../../shared/model/table-name.ts';
 import {
@@ -15,6 +14,7 @@ import {
   setCell,
 } from '../../../support/bigtable-raw-client.ts';
 import { readRowMessages } from '../../../support/read-row-messages.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 
 /** What an adapter that reads builds on, over the embedded server: a held client and its streamed call. */
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   bigtable = await startBigtableServer();
   client = connect(bigtable.address);
   const limits = { maxActiveInstances: 1, destinationIdleTimeoutMillis: 3_600_000 };
-  pool = new ClientPool({ ...limits, emulatorEndpoint: bigtable.address }, systemClock, createMetrics());
+  pool = new ClientPool({ ...limits, emulatorEndpoint: bigtable.address }, testRuntime({ clock: systemClock }));
   path = await createTable(client, 'read', { f: {} });
   const value = Buffer.alloc(VALUE_BYTES, 'v');
   const entries = Array.from({ length: ROWS }, (_, row) => entry(keyOf(row), setCell('f', 'q', value)));

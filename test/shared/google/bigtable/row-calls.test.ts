@@ -8,7 +8,6 @@ import {
   type CheckAndMutateRowResponse,
 } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
-import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { type ClientPoolOptions, ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../../../shared/google/bigtable/row-calls.ts';
 import type { RowCall } from '../../../../shared/model/row-call.ts';
@@ -18,6 +17,7 @@ import { decodeRowAnswer, encodeRowRequest, METHODS } from '../../../../shared/s
 import { connect, createTable, type RawClient, readRows } from '../../../support/bigtable-raw-client.ts';
 import { conditional, increment } from '../../../support/row-requests.ts';
 import { serviceOf } from '../../../../infra/local/servers/rpc/definition.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 
 const T = tableName('p', 'i', 't');
 const LIMITS = { maxActiveInstances: 16, destinationIdleTimeoutMillis: 3_600_000 };
@@ -39,7 +39,7 @@ async function withPool<Result>(
   access: Partial<ClientPoolOptions>,
   use: (pool: ClientPool) => Promise<Result>,
 ): Promise<Result> {
-  const pool = new ClientPool({ ...LIMITS, ...access }, systemClock, createMetrics());
+  const pool = new ClientPool({ ...LIMITS, ...access }, testRuntime({ clock: systemClock }));
   try {
     return await use(pool);
   } finally {
@@ -55,7 +55,7 @@ describe('over gRPC, against the embedded server', () => {
   beforeAll(async () => {
     bigtable = await startBigtableServer();
     client = connect(bigtable.address);
-    pool = new ClientPool({ ...LIMITS, emulatorEndpoint: bigtable.address }, systemClock, createMetrics());
+    pool = new ClientPool({ ...LIMITS, emulatorEndpoint: bigtable.address }, testRuntime({ clock: systemClock }));
   });
   beforeEach(() => {
     bigtable.faults.clear();
@@ -137,7 +137,10 @@ describe('over gRPC, against the embedded server', () => {
   });
 
   test('a pool that is closed leaves the call unsent', async () => {
-    const closed = new ClientPool({ ...LIMITS, emulatorEndpoint: bigtable.address }, systemClock, createMetrics());
+    const closed = new ClientPool(
+      { ...LIMITS, emulatorEndpoint: bigtable.address },
+      testRuntime({ clock: systemClock }),
+    );
     closed.close();
     expect(await createRowCalls(closed)(callOf(increment()))).toMatchObject({ kind: 'failed', isUnsent: true });
   });

@@ -1,8 +1,8 @@
-import type { FamilyType } from '../../config/resolved.ts';
-import type { ColumnFamily } from '../../proto/google/bigtable/admin/v2/table.ts';
+import type { FamilyType, ResolvedFamily, ResolvedGcRule } from '../../config/resolved.ts';
+import type { ColumnFamily, GcRule } from '../../proto/google/bigtable/admin/v2/table.ts';
 import { Type, type Type_Aggregate, type Type_Int64_Encoding } from '../../proto/google/bigtable/admin/v2/types.ts';
 
-/** The types of column families between the wire and our words. Pure. */
+/** Column families between the wire and our words: their types and how long they keep a cell. Pure. */
 
 type Aggregator = NonNullable<Type_Aggregate['aggregator']>;
 
@@ -89,4 +89,49 @@ function describe(type: Type | undefined): string {
   if (kind.$case !== 'aggregateType') return kind.$case;
   const { aggregator, inputType } = kind.value;
   return `${aggregator?.$case ?? 'an unknown aggregate'} of ${inputType ? describe(inputType) : 'nothing'}`;
+}
+
+/** A family as it is created. */
+export const wireFamily = ({ type, gcRule }: ResolvedFamily): ColumnFamily => ({
+  gcRule: gcRule && wireGcRule(gcRule),
+  valueType: wireType(type),
+});
+
+function wireGcRule(rule: ResolvedGcRule): GcRule {
+  switch (rule.kind) {
+    case 'max-versions':
+      return { rule: { $case: 'maxNumVersions', value: rule.maxVersions } };
+    case 'max-age': {
+      const millis = rule.maxAgeMillis % 1000;
+      const value = { seconds: BigInt((rule.maxAgeMillis - millis) / 1000), nanos: millis * 1_000_000 };
+      return { rule: { $case: 'maxAge', value } };
+    }
+    case 'union':
+    case 'intersection':
+      return { rule: { $case: rule.kind, value: { rules: rule.rules.map(wireGcRule) } } };
+    default:
+      return rule satisfies never;
+  }
+}
+
+/**
+ * The least age, in milliseconds, at which a rule may take a cell; `Infinity` without a rule. Pure. A rule by versions
+ * may take a cell of any age, and so may one that this version does not know.
+ */
+export function keptMillis(rule: GcRule | undefined): number {
+  // A message without any rule in it is how the service shows "never".
+  if (rule === undefined || (rule.rule === undefined && !hasUnknown(rule))) return Infinity;
+  switch (rule.rule?.$case) {
+    case 'maxAge':
+      return Number(rule.rule.value.seconds) * 1000 + rule.rule.value.nanos / 1_000_000;
+    case 'union':
+      // Taken as soon as any of them takes it.
+      return Math.min(...rule.rule.value.rules.map(keptMillis));
+    case 'intersection':
+      // Taken only when all of them take it.
+      return Math.max(0, ...rule.rule.value.rules.map(keptMillis));
+    case 'maxNumVersions':
+    case undefined:
+      return 0;
+  }
 }
