@@ -16,6 +16,8 @@ export function noteWarnings({ terminal }: CliContext, warnings: readonly string
 
 export interface NamedPipeline {
   readonly pipeline: ResolvedPipeline;
+  /** Names of all pipelines of the configuration. */
+  readonly known: readonly string[];
   /** Absolute path of the directory that relative paths of the pipeline belong to. */
   readonly baseDirectory: string;
 }
@@ -29,9 +31,9 @@ export async function readPipeline(
   const { config, source, warnings, baseDirectory } = await readConfiguration(context, file);
   noteWarnings(context, warnings);
   const pipeline = pipelineNamed(config, name);
-  if (pipeline) return { pipeline, baseDirectory };
-  const known = Object.keys(config.pipelines).join(', ');
-  throw new CommandError(`${source} has no pipeline ${JSON.stringify(name)} (there is: ${known})`);
+  const known = Object.keys(config.pipelines);
+  if (pipeline) return { pipeline, known, baseDirectory };
+  throw new CommandError(`${source} has no pipeline ${JSON.stringify(name)} (there is: ${known.join(', ')})`);
 }
 
 /** A full name; a bare id belongs to GOOGLE_CLOUD_PROJECT. @throws {CommandError} where no project is known. */

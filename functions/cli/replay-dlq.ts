@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { letterAttributes } from '../../shared/letters/attributes.ts';
 import { readPipeline } from './configuration.ts';
 import { CommandError, type ExitCode } from './errors.ts';
 import { positiveNumber, positiveWhole, repeated } from './option-values.ts';
@@ -14,8 +15,8 @@ export function addReplayDlq(program: Command, context: CliContext, done: (code:
     .summary('look at the dead letters of a pipeline, or publish them again')
     .description(
       'Pulls the dead letters of a pipeline. Without --apply it only shows them, by reason, and gives them back. ' +
-        'With --apply it publishes data and original attributes to a topic, and acknowledges a letter only after its ' +
-        'publish is confirmed: a letter may come twice, and none is lost. Payloads are never shown.',
+        'With --apply it publishes them to the topic by which letters come back to the sink, and acknowledges a letter ' +
+        'only after its publish is confirmed: a letter may come twice, and none is lost. Payloads are never shown.',
     )
     .argument('<pipeline>', 'name of the pipeline in the configuration')
     .option(
@@ -25,7 +26,10 @@ export function addReplayDlq(program: Command, context: CliContext, done: (code:
     .option('-s, --subscription <name>', 'pull subscription of the dead-letter topic (default: <topic id>-reader)')
     .option('--dry-run', 'show and give back; this is the default')
     .option('--apply', 'publish and acknowledge')
-    .option('--to <topic>', 'with --apply: topic to publish to, a bare id or a full name')
+    .option(
+      '--to <topic>',
+      'with --apply: another topic to publish to, a bare id or a full name (default: deadLetter.replayTopic)',
+    )
     .option('-w, --where <name=value>', 'only letters with this attribute (repeatable, all must match)', repeated)
     .option('-m, --max <count>', 'letters to take at most', positiveWhole, MAX_HELD)
     .option('-r, --rate <per second>', 'most letters to publish per second', positiveNumber)
@@ -36,12 +40,9 @@ export function addReplayDlq(program: Command, context: CliContext, done: (code:
 Examples:
   $ npm run connector -- replay-dlq orders
   $ npm run connector -- replay-dlq orders --where dlq-reason=rejected
-  $ npm run connector -- replay-dlq orders --apply --to orders --rate 100
+  $ npm run connector -- replay-dlq orders --apply --rate 100
 
-Attributes of a letter: dlq-connector, dlq-pipeline, dlq-destination, dlq-reason (serializer or rejected), dlq-error,
-dlq-timestamp, dlq-payload (entry or record), dlq-original-message-id, dlq-record-index. All but
-dlq-original-message-id are taken off when it is published again. A letter with dlq-payload=entry holds a row entry:
-publish it to the topic of a pipeline with serializer entry and framing single. A letter has no ordering key.`,
+${attributesHelp()}`,
     )
     .action(async (name: string, options: ReplayOptions & { readonly dryRun?: true }) => {
       if (options.apply && options.dryRun) throw new CommandError('--apply and --dry-run exclude each other');
@@ -49,10 +50,24 @@ publish it to the topic of a pipeline with serializer entry and framing single. 
     });
 }
 
+/** What a letter says of itself, and what of it a replay takes off. */
+function attributesHelp(): string {
+  const width = Math.max(...letterAttributes.map(({ name }) => name.length));
+  const lines = letterAttributes.map(
+    ({ name, meaning, atReplay }) =>
+      `  ${name.padEnd(width)}  ${meaning.replaceAll('`', '')}${atReplay === 'taken-off' ? ' (taken off at replay)' : ''}`,
+  );
+  return `Attributes of a letter, beside those of its message:
+${lines.join('\n')}
+
+The sink takes a letter back as it is, whatever the framing and the serializer. A letter has no ordering key. Letters of
+other pipelines in the same topic are left, but for those that deadLetter.acceptLettersOf names.`;
+}
+
 /** Options → pulled letters → shown or published → account. */
 export async function replayDlq(context: CliContext, name: string, options: ReplayOptions): Promise<ExitCode> {
-  const { pipeline } = await readPipeline(context, name, options.config);
-  const plan = planReplay(context, name, pipeline, options);
+  const { pipeline, known } = await readPipeline(context, name, options.config);
+  const plan = planReplay(context, name, pipeline, known, options);
   const puller = await context.pubsub.puller(plan.subscription);
   try {
     return plan.target === undefined

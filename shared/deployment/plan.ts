@@ -7,7 +7,7 @@ import {
   type FunctionSize,
 } from './entry-points.ts';
 import type { Grant } from './grants.ts';
-import { type PlannedSubscription, type Purpose, subscriptionsOf } from './subscriptions.ts';
+import { type PlannedSubscription, type Purpose, type PushedPurpose, subscriptionsOf } from './subscriptions.ts';
 
 /**
  * The plan of a deployment: what has to be there for a configuration to run, as plain lists. Whoever deploys works
@@ -98,10 +98,12 @@ function grantsFor({ grants }: EntryPointDeclaration, pipelines: readonly Resolv
     .map(({ role, on, permissions }) => ({ role, on, ...(permissions && { permissions }) }));
 }
 
-function takerOf(functions: readonly PlannedFunction[], pipeline: string, purpose: 'records' | 'work'): string {
+/** Whoever takes the records of a pipeline takes its letters back. */
+function takerOf(functions: readonly PlannedFunction[], pipeline: string, purpose: PushedPurpose): string {
+  const taken = purpose === 'letters' ? 'records' : purpose;
   const taker = functions.find((one) => {
     const { trigger }: EntryPointDeclaration = ENTRY_POINTS[one.entryPoint];
-    return one.pipeline === pipeline && trigger.kind === 'push' && trigger.of === purpose;
+    return one.pipeline === pipeline && trigger.kind === 'push' && trigger.of === taken;
   });
   if (!taker) throw new TypeError(`no entry point takes the ${purpose} of ${pipeline}`);
   return taker.name;

@@ -1,5 +1,6 @@
 import { qualify } from '../config/addresses.ts';
-import type { ResolvedFailure, ResolvedPipeline } from '../config/resolved.ts';
+import { deadLettersOf } from '../config/dead-letters.ts';
+import type { ResolvedPipeline } from '../config/resolved.ts';
 
 /** What a pipeline needs of Pub/Sub. Pure. */
 
@@ -26,10 +27,16 @@ export interface PlannedSubscription {
 }
 
 /**
- * `records`: the input of a pipeline; `work`: from the coordinator to the committer; `dead-letters` and `results`: where
- * that output is read.
+ * `records`: the input of a pipeline; `letters`: its dead letters that come back; `work`: from the coordinator to the
+ * committer; `dead-letters` and `results`: where that output is read.
  */
-export type Purpose = 'records' | 'work' | 'dead-letters' | 'results';
+export type Purpose = 'records' | 'letters' | 'work' | 'dead-letters' | 'results';
+
+/** Purposes of what is pushed to a function. */
+export type PushedPurpose = Exclude<Purpose, 'dead-letters' | 'results'>;
+
+/** Of the function's address, for each purpose. Letters come by a path of their own, so that nothing else is taken for one. */
+const PATHS: Readonly<Record<PushedPurpose, string>> = { records: '/', letters: '/letters', work: '/' };
 
 export interface PlannedPush {
   /** A function of the plan, by its name. */
@@ -55,19 +62,19 @@ const BACKOFF = { minSeconds: 10, maxSeconds: 600 } as const;
 export function subscriptionsOf(
   name: string,
   pipeline: ResolvedPipeline,
-  functionOf: (purpose: 'records' | 'work') => string,
+  functionOf: (purpose: PushedPurpose) => string,
   project: string,
 ): PlannedSubscription[] {
   const { topic, subscription, ordering, ackDeadlineMillis } = pipeline.input;
   const pushed = (
-    purpose: 'records' | 'work',
+    purpose: PushedPurpose,
     from: Pick<PlannedSubscription, 'topic' | 'name' | 'isOrdered'>,
   ): PlannedSubscription => ({
     name: qualify(from.name, 'subscriptions', project),
     topic: qualify(from.topic, 'topics', project),
     purpose,
     pipelines: [name],
-    push: { function: functionOf(purpose), path: '/' },
+    push: { function: functionOf(purpose), path: PATHS[purpose] },
     isOrdered: from.isOrdered,
     ackDeadlineSeconds: ackDeadlineMillis / 1000,
     retentionSeconds: RETENTION_SECONDS,
@@ -80,25 +87,19 @@ export function subscriptionsOf(
   });
   const staging =
     pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint' ? pipeline.commit : undefined;
+  const letters = deadLettersOf(pipeline);
   const results = pipeline.kind === 'request-sink' ? pipeline.resultsTopic : undefined;
   return [
-    ...deadLetterTopicsOf(pipeline).map((letters) => pulled('dead-letters', letters)),
+    ...(letters ? [pulled('dead-letters', letters.topic)] : []),
     ...(results === undefined ? [] : [pulled('results', results)]),
     ...(staging
       ? [pushed('work', { topic: staging.commitTopic, name: staging.commitSubscription, isOrdered: false })]
       : []),
     pushed('records', { topic, name: subscription, isOrdered: ordering === 'row' }),
+    ...(letters
+      ? [pushed('letters', { topic: letters.replayTopic, name: letters.replaySubscription, isOrdered: false })]
+      : []),
   ];
-}
-
-/** Each once: of a staged sink both policies may publish. */
-function deadLetterTopicsOf(pipeline: ResolvedPipeline): string[] {
-  const policies: ResolvedFailure<'entry' | 'request' | 'record'>[] = [
-    pipeline.failure,
-    ...(pipeline.kind === 'staged-sink' ? [pipeline.onRejected] : []),
-  ];
-  const topics = policies.flatMap((failure) => (failure.policy === 'dead-letter' ? [failure.deadLetter.topic] : []));
-  return [...new Set(topics)];
 }
 
 /** `<topic id>-reader`, in the project of the topic: pulled by people and tools, who do not wait for a backoff. */

@@ -1,6 +1,6 @@
 import { RecordError } from '../base/errors.ts';
 import type { ResolvedDestination } from '../config/resolved.ts';
-import type { ResolvedMapping, ResolvedMutation, ResolvedWrite, RowOperation } from '../mapping/declared/resolved.ts';
+import type { ResolvedMapping, ResolvedMutation, ResolvedWrite } from '../mapping/declared/resolved.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 
 /**
@@ -81,10 +81,10 @@ function declaredBy(write: ResolvedWrite): Pick<LetterRights, 'families' | 'mayD
     };
   }
   const operation = 'operation' in write ? write.operation : undefined;
-  const operations = Object.values(operation?.values ?? {});
-  const deletesRow = operations.some(({ kind }) => kind === 'delete-row');
+  const deletesRow = Object.values(operation?.values ?? {}).some(({ kind }) => kind === 'delete-row');
   return {
-    families: new Set([...write.families.map(({ family }) => family), ...operations.flatMap(familiesDeleted)]),
+    // An operation deletes from declared families alone.
+    families: new Set(write.families.map(({ family }) => family)),
     mayDeleteRow: deletesRow && 'rowDelete' in write && write.rowDelete === 'row',
   };
 }
@@ -92,9 +92,4 @@ function declaredBy(write: ResolvedWrite): Pick<LetterRights, 'families' | 'mayD
 function familyOf(mutation: ResolvedMutation): string[] {
   if (mutation.kind === 'delete-row') return [];
   return [mutation.kind === 'delete-family' ? mutation.family : mutation.column.family];
-}
-
-function familiesDeleted(operation: RowOperation): readonly string[] {
-  if (operation.kind === 'delete-families') return operation.families;
-  return operation.kind === 'delete-columns' ? operation.columns.map(({ family }) => family) : [];
 }

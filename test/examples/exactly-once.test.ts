@@ -4,6 +4,7 @@ import { type DocumentSnapshot, Firestore } from '@google-cloud/firestore';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { METRICS } from '../../shared/base/metric-catalogue.ts';
+import { deadLettersOf } from '../../shared/config/dead-letters.ts';
 import { resolveConfig } from '../../shared/config/resolve.ts';
 import type { ResolvedStagedSink } from '../../shared/config/resolved.ts';
 import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
@@ -32,8 +33,8 @@ describe('the commands make what the configuration names', () => {
   const idOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
   test('topics', () => {
-    const letters = pipeline.failure.policy === 'dead-letter' ? pipeline.failure.deadLetter.topic : '';
-    const topics = [pipeline.input.topic, letters, commitTopic].map(idOf);
+    const letters = deadLettersOf(pipeline);
+    const topics = [pipeline.input.topic, letters?.topic ?? '', letters?.replayTopic ?? '', commitTopic].map(idOf);
     expect(said(/^gcloud pubsub topics create (\S+)$/).toSorted()).toEqual(topics.toSorted());
   });
 

@@ -21,3 +21,10 @@ export function endingText({ ended, skipped }: ReadOutcome): string {
       return ended satisfies never;
   }
 }
+
+/** What to do with letters that belong to no pipeline of the configuration; undefined where there are none. */
+export function strangersText({ strangers }: ReadOutcome): string | undefined {
+  if (strangers.size === 0) return undefined;
+  const names = [...strangers].map(([name, count]) => `${name}: ${count}`).join(', ');
+  return `letters of pipelines that the configuration lacks are left (${names}). Where a pipeline goes on with the work of one, set its deadLetter.acceptLettersOf: [${[...strangers.keys()].join(', ')}]`;
+}

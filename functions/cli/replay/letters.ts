@@ -1,3 +1,4 @@
+import { CONNECTOR, FAILURE_NAMES, LETTER_ATTRIBUTES } from '../../../shared/letters/attributes.ts';
 import { nameAndValue } from '../publish/attributes.ts';
 import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
 import type { PulledMessage } from '../ports.ts';
@@ -7,7 +8,8 @@ import type { PulledMessage } from '../ports.ts';
 type Attributes = Readonly<Record<string, string>>;
 
 export interface LetterFilter {
-  readonly pipeline: string;
+  /** The pipeline, and those whose letters it takes over. */
+  readonly pipelines: readonly string[];
   /** Every pair must match exactly. */
   readonly where: readonly (readonly [name: string, value: string])[];
   /** RFC 3339. A letter that was filed later is left: it may be one of this very replay, whose cause is not fixed. */
@@ -18,27 +20,28 @@ export interface LetterFilter {
 export const parseWhere = (texts: readonly string[]): LetterFilter['where'] =>
   texts.map((text) => nameAndValue(text, '--where'));
 
-/** A letter of this connector, of this pipeline, with these attributes. A topic may hold others too. */
-export function isWanted({ attributes }: PulledMessage, { pipeline, where, filedBefore }: LetterFilter): boolean {
+/** The pipeline that filed a letter; undefined for what is no letter of this connector. A topic may hold others too. */
+export const filedBy = ({ attributes }: PulledMessage): string | undefined =>
+  attributes[LETTER_ATTRIBUTES.connector.name] === CONNECTOR ? attributes[LETTER_ATTRIBUTES.pipeline.name] : undefined;
+
+/** A letter of one of these pipelines, with these attributes. */
+export function isWanted(letter: PulledMessage, { pipelines, where, filedBefore }: LetterFilter): boolean {
+  const { attributes } = letter;
+  const pipeline = filedBy(letter);
   return (
-    attributes['dlq-connector'] === 'bigtable' &&
-    attributes['dlq-pipeline'] === pipeline &&
-    (attributes['dlq-timestamp'] ?? '') < filedBefore &&
+    pipeline !== undefined &&
+    pipelines.includes(pipeline) &&
+    (attributes[LETTER_ATTRIBUTES.timestamp.name] ?? '') < filedBefore &&
     where.every(([name, value]) => Object.hasOwn(attributes, name) && attributes[name] === value)
   );
 }
-
-/** What describes the failure, and is of no use to the next delivery. The rest tells a sink how to read the letter. */
-const OF_THE_FAILURE = ['dlq-reason', 'dlq-error', 'dlq-timestamp', 'dlq-attributes-dropped'];
 
 /**
  * The message to publish again: the letter's data and attributes, as they are. What describes the failure is taken off,
  * and so is what Pub/Sub keeps for itself and would refuse.
  */
 export function republished({ data, attributes }: PulledMessage): OutgoingMessage {
-  const kept = Object.entries(attributes).filter(
-    ([name]) => !OF_THE_FAILURE.includes(name) && !name.startsWith('goog'),
-  );
+  const kept = Object.entries(attributes).filter(([name]) => !FAILURE_NAMES.has(name) && !name.startsWith('goog'));
   return { data, attributes: Object.fromEntries(kept) };
 }
 
@@ -67,10 +70,9 @@ const MAX_SAMPLES = 3;
 export const createSummary = (): LetterSummary => ({ groups: new Map(), samples: [], ungrouped: 0 });
 
 export function addLetter(summary: LetterSummary, { attributes }: PulledMessage): void {
-  const [reason, destination, payload] = ['dlq-reason', 'dlq-destination', 'dlq-payload'].map(
-    (name) => attributes[name] ?? '-',
-  ) as [string, string, string];
-  const at = attributes['dlq-timestamp'] ?? '-';
+  const said = (attribute: keyof typeof LETTER_ATTRIBUTES): string =>
+    attributes[LETTER_ATTRIBUTES[attribute].name] ?? '-';
+  const [reason, destination, payload, at] = [said('reason'), said('destination'), said('payload'), said('timestamp')];
   const key = [reason, destination, payload].join('\n');
   const group = summary.groups.get(key);
   if (group) {

@@ -1,5 +1,6 @@
 import { projectOf, qualify } from '../../../shared/config/addresses.ts';
-import type { ResolvedPipeline } from '../../../shared/config/resolved.ts';
+import { deadLettersOf } from '../../../shared/config/dead-letters.ts';
+import type { ResolvedDeadLetter, ResolvedPipeline } from '../../../shared/config/resolved.ts';
 import { fullName } from '../configuration.ts';
 import { CommandError } from '../errors.ts';
 import type { CliContext } from '../ports.ts';
@@ -22,47 +23,74 @@ export interface ReplayPlan {
   /** Undefined: show only. */
   readonly target: string | undefined;
   readonly filter: LetterFilter;
+  readonly known: readonly string[];
   readonly max: number;
   readonly idleMillis: number;
   readonly perSecond: number | undefined;
 }
 
 /**
- * What a replay does, from its options and the pipeline. Every sink of this connector reads a letter as it is.
+ * What a replay does, from its options and the pipeline. Letters go to the topic by which they come back to the sink,
+ * which takes them as they are.
  *
+ * @param known the pipelines of the configuration.
  * @throws {CommandError} where the options cannot go together or the pipeline has no dead letters.
  */
 export function planReplay(
   context: CliContext,
   name: string,
-  { failure }: ResolvedPipeline,
+  pipeline: ResolvedPipeline,
+  known: readonly string[],
   options: ReplayOptions,
 ): ReplayPlan {
-  if (failure.policy !== 'dead-letter') {
-    throw new CommandError(`the pipeline ${name} makes no dead letters: its failurePolicy is ${failure.policy}`);
+  const letters = deadLettersOf(pipeline);
+  if (!letters) {
+    throw new CommandError(
+      `the pipeline ${name} makes no dead letters: its failurePolicy is ${pipeline.failure.policy}`,
+    );
   }
-  if (options.apply && options.to === undefined) throw new CommandError('--apply: needs --to, the topic to publish to');
-  if (!options.apply && options.to !== undefined) {
-    throw new CommandError('--to: needs --apply; without it nothing is published');
-  }
-  const deadLetterTopic = fullName(context, failure.deadLetter.topic, 'topics');
-  const project = projectOf(deadLetterTopic);
-  const target = options.to === undefined ? undefined : qualify(options.to, 'topics', project);
-  if (target === deadLetterTopic) {
-    throw new CommandError(`--to ${target}: is the dead-letter topic itself; letters would come back at once`);
-  }
-  const reader = `${deadLetterTopic.replace('/topics/', '/subscriptions/')}-reader`;
+  const topic = fullName(context, letters.topic, 'topics');
+  const project = projectOf(topic);
   const { subscription } = options;
   return {
-    subscription: subscription === undefined ? reader : qualify(subscription, 'subscriptions', project),
-    target,
+    subscription:
+      subscription === undefined
+        ? `${topic.replace('/topics/', '/subscriptions/')}-reader`
+        : qualify(subscription, 'subscriptions', project),
+    target: targetOf(context, pipeline, letters, options),
     filter: {
-      pipeline: name,
+      pipelines: [name, ...letters.acceptLettersOf],
       where: parseWhere(options.where ?? []),
       filedBefore: new Date(context.clock.now()).toISOString(),
     },
+    known,
     max: options.max,
     idleMillis: options.idle * 1_000,
     perSecond: options.rate,
   };
+}
+
+/** Where letters are published to; undefined where they are only shown. */
+function targetOf(
+  context: CliContext,
+  { input }: ResolvedPipeline,
+  letters: Pick<ResolvedDeadLetter, 'topic' | 'replayTopic'>,
+  { apply, to }: ReplayOptions,
+): string | undefined {
+  if (!apply) {
+    if (to !== undefined) throw new CommandError('--to: needs --apply; without it nothing is published');
+    return undefined;
+  }
+  const deadLetterTopic = fullName(context, letters.topic, 'topics');
+  if (to === undefined) return fullName(context, letters.replayTopic, 'topics');
+  const target = qualify(to, 'topics', projectOf(deadLetterTopic));
+  if (target === deadLetterTopic) {
+    throw new CommandError(`--to ${target}: is the dead-letter topic itself; letters would come back at once`);
+  }
+  if (target === fullName(context, input.topic, 'topics')) {
+    throw new CommandError(
+      `--to ${target}: is the topic of the pipeline, where a letter is a record like others; without --to letters go to the topic for replays`,
+    );
+  }
+  return target;
 }

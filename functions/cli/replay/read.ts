@@ -1,5 +1,5 @@
 import type { PulledMessage, Puller } from '../ports.ts';
-import { isWanted, type LetterFilter } from './letters.ts';
+import { filedBy, isWanted, type LetterFilter } from './letters.ts';
 
 /**
  * Pulls letters until the subscription stays empty, enough were found, or too many are held. What is pulled and not
@@ -13,6 +13,8 @@ const MAX_PER_PULL = 100;
 
 export interface ReadOptions {
   readonly filter: LetterFilter;
+  /** The pipelines of the configuration. */
+  readonly known: readonly string[];
   /** Letters to take at most. */
   readonly max: number;
   /** The subscription counts as empty when nothing came for this long. */
@@ -34,6 +36,8 @@ export interface ReadOutcome {
   readonly taken: number;
   /** Messages of other pipelines, or that the conditions leave out. */
   readonly skipped: number;
+  /** Of those, letters of pipelines that the configuration lacks, by the names of the first few. */
+  readonly strangers: ReadonlyMap<string, number>;
   readonly ended: 'empty' | 'max' | 'held' | 'hopeless' | 'interrupted';
 }
 
@@ -41,7 +45,8 @@ export async function readLetters(puller: Puller, options: ReadOptions): Promise
   const held = new Map<string, string>();
   let taken = 0;
   let skipped = 0;
-  const outcome = (ended: ReadOutcome['ended']): ReadOutcome => ({ taken, skipped, ended });
+  const strangers = new Map<string, number>();
+  const outcome = (ended: ReadOutcome['ended']): ReadOutcome => ({ taken, skipped, strangers, ended });
   try {
     for (;;) {
       if (options.signal.aborted) return outcome('interrupted');
@@ -56,6 +61,7 @@ export async function readLetters(puller: Puller, options: ReadOptions): Promise
       const letters = fresh.filter((letter) => isWanted(letter, options.filter));
       taken += letters.length;
       skipped += fresh.length - letters.length;
+      countStrangers(fresh, options, strangers);
       if (letters.length === 0) continue;
       const { done, isHopeless } = await options.take(letters);
       const ackIds = letters.flatMap(({ messageId, ackId }) => (done.has(messageId) ? [ackId] : []));
@@ -65,5 +71,20 @@ export async function readLetters(puller: Puller, options: ReadOptions): Promise
     }
   } finally {
     await puller.release([...held.values()]);
+  }
+}
+
+const MAX_STRANGERS = 20;
+
+function countStrangers(
+  letters: readonly PulledMessage[],
+  { known, filter }: Pick<ReadOptions, 'known' | 'filter'>,
+  strangers: Map<string, number>,
+): void {
+  for (const letter of letters) {
+    const pipeline = filedBy(letter);
+    if (pipeline === undefined || known.includes(pipeline) || filter.pipelines.includes(pipeline)) continue;
+    const count = strangers.get(pipeline);
+    if (count !== undefined || strangers.size < MAX_STRANGERS) strangers.set(pipeline, (count ?? 0) + 1);
   }
 }

@@ -2,7 +2,7 @@ import { toError } from '../../../shared/base/errors.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { createPace } from '../pace.ts';
 import type { CliContext, PulledMessage, Puller } from '../ports.ts';
-import { endingText } from './ending.ts';
+import { endingText, strangersText } from './ending.ts';
 import { republished } from './letters.ts';
 import type { ReplayPlan } from './plan.ts';
 import { readLetters, type ReadOutcome, type Taken } from './read.ts';
@@ -59,6 +59,8 @@ export async function republishLetters(
     await publisher.close();
   }
   for (const [message, count] of failures) terminal.note(`${count} letters were not published: ${message}`);
+  const strangers = strangersText(outcome);
+  if (strangers !== undefined) terminal.note(strangers);
   const givenBack = outcome.taken - published;
   terminal.print(
     `${published} letters published to ${target} and acknowledged; ${givenBack} given back${endingText(outcome)}`,

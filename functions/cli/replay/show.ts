@@ -1,7 +1,7 @@
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { CliContext, Puller } from '../ports.ts';
 import { textTable } from '../text-table.ts';
-import { endingText } from './ending.ts';
+import { endingText, strangersText } from './ending.ts';
 import { addLetter, createSummary, groupRows, sampleLines } from './letters.ts';
 import type { ReplayPlan } from './plan.ts';
 import { readLetters } from './read.ts';
@@ -21,6 +21,8 @@ export async function showLetters(context: CliContext, puller: Puller, plan: Rep
   if (outcome.taken > 0) terminal.print(textTable(groupRows(summary)));
   if (summary.ungrouped > 0) terminal.print(`… and ${summary.ungrouped} letters of other groups`);
   for (const line of sampleLines(summary)) terminal.print(line);
+  const strangers = strangersText(outcome);
+  if (strangers !== undefined) terminal.note(strangers);
   terminal.print(`${outcome.taken} letters in ${plan.subscription}, all given back${endingText(outcome)}`);
   return outcome.ended === 'interrupted' ? EXIT.interrupted : EXIT.ok;
 }

@@ -26,6 +26,7 @@ beforeAll(async () => {
   for (const [topic, subscription] of [
     ['orders', 'orders-orders'],
     ['dlq', 'dlq-reader'],
+    ['dlq-orders-replay', 'dlq-orders-replay'],
   ] as const) {
     await client.createTopic(topic);
     await client.topic(topic).createSubscription(subscription);
@@ -74,17 +75,18 @@ test('dead letters are looked at, then published again and gone', { timeout: 60_
       dlq.publishMessage({ data: Buffer.from(`row ${index}`), attributes: { ...letter, 'dlq-payload': 'record' } }),
     ),
   );
-  const before = backlog('orders-orders');
 
   const looked = await connector(['replay-dlq', 'orders', '--idle', '1']);
   expect(looked).toMatchObject({ code: 0, err: '' });
   expect(looked.out).toContain('150 letters in projects/p/subscriptions/dlq-reader, all given back\n');
 
-  const applied = await connector(['replay-dlq', 'orders', '--idle', '1', '--apply', '--to', 'orders']);
-  expect(applied.out).toBe('150 letters published to projects/p/topics/orders and acknowledged; 0 given back\n');
+  const applied = await connector(['replay-dlq', 'orders', '--idle', '1', '--apply']);
+  expect(applied.out).toBe(
+    '150 letters published to projects/p/topics/dlq-orders-replay and acknowledged; 0 given back\n',
+  );
   expect(applied.code).toBe(0);
   expect(backlog('dlq-reader')).toBe(0);
-  expect(backlog('orders-orders')).toBe(before + 150);
+  expect(backlog('dlq-orders-replay')).toBe(150);
 });
 
 test('what Pub/Sub refuses is an error with its words and without a stack', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { letterAttributes } from '../../../shared/letters/attributes.ts';
 import type { PulledMessage } from '../../../functions/cli/ports.ts';
 import { isWanted, republished } from '../../../functions/cli/replay/letters.ts';
 import { FakePubSub, configOf, run, statusError } from './fakes.ts';
@@ -74,11 +75,11 @@ describe('without --apply', () => {
 describe('with --apply', () => {
   test('letters are published with their original attributes, then acknowledged', async () => {
     const pubsub = given(letter('a'), letter('b'));
-    const { code, out } = await replay(['--apply', '--to', 'orders'], pubsub);
+    const { code, out } = await replay(['--apply', '--to', 'elsewhere'], pubsub);
     expect(code).toBe(0);
-    expect(out).toBe('2 letters published to projects/p/topics/orders and acknowledged; 0 given back');
+    expect(out).toBe('2 letters published to projects/p/topics/elsewhere and acknowledged; 0 given back');
     expect(pubsub.published[0]).toEqual({
-      topic: 'projects/p/topics/orders',
+      topic: 'projects/p/topics/elsewhere',
       data: Buffer.from('a'),
       attributes: republished(letter('a')).attributes,
     });
@@ -87,10 +88,56 @@ describe('with --apply', () => {
     expect(pubsub.openPublishers.size).toBe(0);
   });
 
+  test('letters go to the topic by which they come back, where no other is named', async () => {
+    const named = configOf({ failurePolicy: 'dead-letter', deadLetter: { topic: 'dlq', replayTopic: 'again' } });
+    for (const [config, topic] of [
+      [CONFIG, 'projects/p/topics/dlq-orders-replay'],
+      [named, 'projects/p/topics/again'],
+    ] as const) {
+      const pubsub = given(letter('a'));
+      expect((await replay(['--apply'], pubsub, { config })).code).toBe(0);
+      expect(pubsub.published.map((message) => message.topic)).toEqual([topic]);
+    }
+  });
+
+  test('letters of a pipeline that the configuration lacks are left, and named with what to do', async () => {
+    const pubsub = given(
+      letter('a'),
+      letter('b', { 'dlq-pipeline': 'sales' }),
+      letter('c', { 'dlq-pipeline': 'sales' }),
+    );
+    const { out, err } = await replay(['--apply'], pubsub);
+    expect(out).toContain('1 letters published');
+    expect(err).toContain('letters of pipelines that the configuration lacks are left (sales: 2)');
+    expect(err).toContain('deadLetter.acceptLettersOf: [sales]');
+    expect(pubsub.letters.map(({ data }) => data.toString()).toSorted()).toEqual(['b', 'c']);
+
+    const config = configOf({
+      failurePolicy: 'dead-letter',
+      deadLetter: { topic: 'dlq', acceptLettersOf: ['sales'] },
+    });
+    const taken = await replay(['--apply'], pubsub, { config });
+    expect(taken).toMatchObject({ code: 0, err: '' });
+    expect(taken.out).toContain('2 letters published to projects/p/topics/dlq-orders-replay');
+    expect(pubsub.published.map(({ attributes }) => attributes['dlq-pipeline'])).toEqual(['orders', 'sales', 'sales']);
+  });
+
+  test('letters of another pipeline of the configuration are left without a word', async () => {
+    const pipelines = JSON.parse(CONFIG) as { pipelines: Record<string, object> };
+    const config = JSON.stringify({
+      ...pipelines,
+      pipelines: { ...pipelines.pipelines, clicks: { ...pipelines.pipelines.orders, topic: 'clicks' } },
+    });
+    const pubsub = given(letter('a'), letter('b', { 'dlq-pipeline': 'clicks' }));
+    const { out, err } = await replay(['--apply'], pubsub, { config });
+    expect([out.includes('1 left out'), err]).toEqual([true, '']);
+    expect(pubsub.letters).toHaveLength(1);
+  });
+
   test('a letter whose publish fails is given back and never acknowledged, and the others go on', async () => {
     const pubsub = given(letter('a'), letter('bad'), letter('c'));
     pubsub.refuse = ({ data }) => (data.toString() === 'bad' ? statusError(3, 'no') : undefined);
-    const { code, err, out } = await replay(['--apply', '--to', 'orders'], pubsub);
+    const { code, err, out } = await replay(['--apply', '--to', 'elsewhere'], pubsub);
     expect(code).toBe(1);
     expect(err).toBe('1 letters were not published: no');
     expect(out).toContain('2 letters published');
@@ -110,12 +157,12 @@ describe('with --apply', () => {
   test('--max takes no more, and --rate paces and pulls no more than its leases last', async () => {
     const pubsub = given(...Array.from({ length: 10 }, (_, index) => letter(String(index))));
     const waits: number[] = [];
-    await replay(['--apply', '--to', 'orders', '--max', '3', '--rate', '0.01'], pubsub, { waits });
+    await replay(['--apply', '--to', 'elsewhere', '--max', '3', '--rate', '0.01'], pubsub, { waits });
     expect(pubsub.published).toHaveLength(3);
     expect(pubsub.letters).toHaveLength(7);
     expect(pubsub.largestPull).toBe(3);
     expect(waits).toEqual([100_000, 100_000]);
-    await replay(['--apply', '--to', 'orders', '--rate', '0.01'], pubsub);
+    await replay(['--apply', '--to', 'elsewhere', '--rate', '0.01'], pubsub);
     expect(pubsub.letters).toEqual([]);
   });
 
@@ -126,7 +173,7 @@ describe('with --apply', () => {
       interrupted.abort(new Error('interrupted'));
       return undefined;
     };
-    const { code, out } = await replay(['--apply', '--to', 'orders', '--rate', '1'], pubsub, {
+    const { code, out } = await replay(['--apply', '--to', 'elsewhere', '--rate', '1'], pubsub, {
       signal: interrupted.signal,
     });
     expect(code).toBe(130);
@@ -138,7 +185,7 @@ describe('with --apply', () => {
   test('a letter goes back as it is, whatever the framing of the pipeline: the sink reads it by its attributes', async () => {
     const config = configOf({ framing: 'json-array', failurePolicy: 'dead-letter', deadLetter: { topic: 'dlq' } });
     const pubsub = given(letter('{"a":1}'), letter('entry', { 'dlq-payload': 'entry' }));
-    await replay(['--apply', '--to', 'orders'], pubsub, { config });
+    await replay(['--apply', '--to', 'elsewhere'], pubsub, { config });
     expect(pubsub.published.map(({ data, attributes }) => [data.toString(), attributes['dlq-payload']])).toEqual([
       ['{"a":1}', 'record'],
       ['entry', 'entry'],
@@ -146,11 +193,33 @@ describe('with --apply', () => {
   });
 });
 
+test('the help names every attribute of a letter, and what of it a replay takes off', async () => {
+  const { out } = await run(['replay-dlq', '--help'], { config: CONFIG });
+  for (const { name, atReplay } of letterAttributes) {
+    const line = out.split('\n').find((text) => text.trim().startsWith(`${name} `));
+    expect([name, line?.includes('taken off at replay')]).toEqual([name, atReplay === 'taken-off']);
+  }
+});
+
+test('a staged sink that makes letters of rejected envelopes alone has letters to replay', async () => {
+  const config = configOf({
+    kind: 'staged-sink',
+    markerFamily: 'applied',
+    onRejected: 'dead-letter',
+    deadLetter: { topic: 'dlq' },
+  });
+  const { code, out } = await replay(['--apply'], given(letter('a')), { config });
+  expect([code, out]).toEqual([
+    0,
+    '1 letters published to projects/p/topics/dlq-orders-replay and acknowledged; 0 given back',
+  ]);
+});
+
 describe('refuses', () => {
   test.each([
-    [['--apply'], '--apply: needs --to'],
-    [['--to', 'orders'], '--to: needs --apply'],
-    [['--apply', '--dry-run', '--to', 'orders'], '--apply and --dry-run exclude each other'],
+    [['--to', 'elsewhere'], '--to: needs --apply'],
+    [['--apply', '--to', 'orders'], 'is the topic of the pipeline, where a letter is a record like others'],
+    [['--apply', '--dry-run', '--to', 'elsewhere'], '--apply and --dry-run exclude each other'],
     [['--apply', '--to', 'dlq'], 'is the dead-letter topic itself'],
     [['--apply', '--to', 'projects/p/topics/dlq'], 'is the dead-letter topic itself'],
     [['--where', 'color'], '--where: must be name=value'],
@@ -168,9 +237,11 @@ describe('refuses', () => {
   });
 });
 
-test('only letters of this connector and pipeline are wanted', () => {
-  const filter = { pipeline: 'orders', where: [], filedBefore: '2025-06-01T00:00:00.000Z' };
+test('only letters of this connector, of the pipeline and of those that it took over from are wanted', () => {
+  const filter = { pipelines: ['orders', 'old-orders'], where: [], filedBefore: '2025-06-01T00:00:00.000Z' };
   expect(isWanted(letter('a'), filter)).toBe(true);
+  expect(isWanted(letter('a', { 'dlq-pipeline': 'old-orders' }), filter)).toBe(true);
+  expect(isWanted(letter('a', { 'dlq-pipeline': 'clicks' }), filter)).toBe(false);
   expect(isWanted(letter('a', { 'dlq-connector': 'spanner' }), filter)).toBe(false);
   expect(isWanted({ ...letter('a'), attributes: {} }, filter)).toBe(false);
   expect(isWanted(letter('a'), { ...filter, where: [['toString', 'x']] })).toBe(false);

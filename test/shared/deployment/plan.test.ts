@@ -116,7 +116,7 @@ describe('the functions of a plan', () => {
 });
 
 describe('the subscriptions of a plan', () => {
-  test('are the reader of dead letters, which are given back at once, and the push of the records', () => {
+  test('are the reader of dead letters, which are given back at once, and the pushes of the records and of the letters that come back', () => {
     const sink = { ...bulk, ...letters('projects/q/topics/dead'), ordering: 'row', ackDeadline: '60s' };
     expect(plan({ sink }).subscriptions).toEqual([
       {
@@ -135,6 +135,17 @@ describe('the subscriptions of a plan', () => {
         pipelines: ['sink'],
         push: { function: 'sink-sink', path: '/' },
         isOrdered: true,
+        ackDeadlineSeconds: 60,
+        retentionSeconds: 604_800,
+        backoff: { minSeconds: 10, maxSeconds: 600 },
+      },
+      {
+        name: 'projects/p/subscriptions/dead-sink-replay',
+        topic: 'projects/q/topics/dead-sink-replay',
+        purpose: 'letters',
+        pipelines: ['sink'],
+        push: { function: 'sink-sink', path: '/letters' },
+        isOrdered: false,
         ackDeadlineSeconds: 60,
         retentionSeconds: 604_800,
         backoff: { minSeconds: 10, maxSeconds: 600 },
@@ -164,13 +175,15 @@ describe('the subscriptions of a plan', () => {
     expect(subscriptions.map(({ purpose, pipelines }) => [purpose, ...pipelines])).toEqual([
       ['dead-letters', 'a', 'b'],
       ['records', 'a'],
+      ['letters', 'a'],
       ['records', 'b'],
+      ['letters', 'b'],
     ]);
   });
 
   test('read the dead letters of both policies of a staged sink in one place', () => {
     const { subscriptions } = plan({ ledger: { ...staged, ...letters('dead'), onRejected: 'dead-letter' } });
-    expect(subscriptions.map(({ purpose }) => purpose)).toEqual(['dead-letters', 'work', 'records']);
+    expect(subscriptions.map(({ purpose }) => purpose)).toEqual(['dead-letters', 'work', 'records', 'letters']);
   });
 
   test('take the project that is given where the configuration names none', () => {
@@ -179,6 +192,7 @@ describe('the subscriptions of a plan', () => {
     expect(subscriptions.map(({ name, topic }) => [name, topic])).toEqual([
       ['projects/local/subscriptions/dead-reader', 'projects/local/topics/dead'],
       ['projects/local/subscriptions/orders-sink', 'projects/local/topics/orders'],
+      ['projects/local/subscriptions/dead-sink-replay', 'projects/local/topics/dead-sink-replay'],
     ]);
   });
 });
