@@ -20,6 +20,11 @@ const PAYLOADS: Readonly<Record<Exclude<DeadLetterPayload, 'record'>, string>> =
     'the whole request, which can be published back as it is, or the record as it was published. A record that has no request, because the serializer refused it, or whose request does not fit in a message is carried as it was published.',
 };
 
+const topic = pubSubName(
+  'Topic that dead letters are published to; it must exist, and must not be the topic of the pipeline. Needed by the policy dead-letter.',
+  'topics',
+);
+
 const publishingOptions = {
   maxOutstandingMessages: count(
     'Dead letters published and not yet confirmed, per instance. At the bound the next one waits.',
@@ -40,10 +45,7 @@ const sectionWith = <const Payloads extends readonly [DeadLetterPayload, ...Dead
   carries: string,
 ) =>
   z.strictObject({
-    topic: pubSubName(
-      'Topic that dead letters are published to; it must exist, and must not be the topic of the pipeline. Needed by the policy dead-letter.',
-      'topics',
-    ),
+    topic,
     ...replayOptions,
     payload: choice(`What a dead letter carries: ${carries}`, payloads, payloads[0]),
     ...publishingOptions,
