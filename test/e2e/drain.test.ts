@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { expectedOutcome } from '../../infra/local/demo/expectation.ts';
-import { loadFlights } from '../../infra/local/demo/flights.ts';
-import { messageData, planMessages, type PlannedMessage } from '../../infra/local/demo/plan.ts';
-import { publish } from '../../infra/local/demo/publish.ts';
-import { compareTable } from '../../infra/local/demo/read-back.ts';
-import { openStage, type Stage } from '../../infra/local/demo/stage.ts';
+import { expectedOutcome } from '../../infra/local/demo/bulk/truth.ts';
+import { loadFlights } from '../../infra/local/demo/base/flights.ts';
+import { messageData, planMessages, type PlannedMessage } from '../../infra/local/demo/bulk/plan.ts';
+import { publish } from '../../infra/local/demo/bulk/publish.ts';
+import { compareTable } from '../../infra/local/demo/base/read-back.ts';
+import { openStage, type Stage } from '../../infra/local/demo/bulk/stage.ts';
 
 const delayWrites = ({ cloud }: Stage, delayMillis: number): void => {
   cloud.bigtable!.faults.add({ method: 'MutateRows', times: Infinity, effect: { kind: 'delay', delayMillis } });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Row } from '@google-cloud/bigtable';
 import { expect, test } from 'vitest';
-import { openPlatform } from '../../infra/local/demo/platform.ts';
+import { openPlatform } from '../../infra/local/demo/base/platform.ts';
 import { storedCells, storedKey } from '../../infra/local/run/official-rows.ts';
 import { onSubscription } from '../../infra/local/servers/pubsub/faults.ts';
 import { sleep, systemClock } from '../../shared/base/clock.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { DEMO_PIPELINE_NAMES, DEMO_PIPELINES } from '../../infra/local/demo/demo-pipelines.ts';
-import { DeadLetterReader } from '../../infra/local/demo/dead-letters.ts';
-import { expectedOutcome } from '../../infra/local/demo/expectation.ts';
-import { loadFlights } from '../../infra/local/demo/flights.ts';
-import { planMessages } from '../../infra/local/demo/plan.ts';
-import { publish, type Published } from '../../infra/local/demo/publish.ts';
-import { compareTable } from '../../infra/local/demo/read-back.ts';
-import { openStage } from '../../infra/local/demo/stage.ts';
+import { DEMO_PIPELINE_NAMES, DEMO_PIPELINES } from '../../infra/local/demo/bulk/pipelines.ts';
+import { DeadLetterReader } from '../../infra/local/demo/bulk/dead-letters.ts';
+import { expectedOutcome } from '../../infra/local/demo/bulk/truth.ts';
+import { loadFlights } from '../../infra/local/demo/base/flights.ts';
+import { planMessages } from '../../infra/local/demo/bulk/plan.ts';
+import { publish, type Published } from '../../infra/local/demo/bulk/publish.ts';
+import { compareTable } from '../../infra/local/demo/base/read-back.ts';
+import { openStage } from '../../infra/local/demo/bulk/stage.ts';
 
 const LIMIT_MILLIS = 60_000;
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Row } from '@google-cloud/bigtable';
 import type { RunningPipeline } from '../../infra/local/run/connector.ts';
-import { openPlatform, type Platform } from '../../infra/local/demo/platform.ts';
+import { openPlatform, type Platform } from '../../infra/local/demo/base/platform.ts';
 import { openStagedState } from '../../infra/local/demo/staged/checkpoints.ts';
 import { Watch } from '../../infra/local/demo/staged/watch.ts';
 import type { FunctionProcess } from '../../infra/local/run/function-process.ts';

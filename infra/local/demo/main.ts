@@ -2,8 +2,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { interruptSignal } from '../base/interrupt.ts';
 import { failureText, LocalCloudError } from '../base/local-error.ts';
-import { DEMO_NAMES, DEMOS, type DemoName } from './demos.ts';
-import type { RunOptions } from './run-options.ts';
+import { announce, DEMO_NAMES, DEMOS, type DemoName } from './demos.ts';
+import type { RunOptions } from './base/run.ts';
 
 /** The program behind `npm run demo`: exit code 0 only if every count is as it must be. */
 
@@ -31,10 +31,24 @@ const program = new Command('npm run demo --')
       .choices(DEMO_NAMES)
       .default('flights'),
   )
-  .option('--flights <count>', `how many flights take part (default: ${defaults()})`, flightCount)
+  .option(
+    '--flights <count>',
+    `how many flights take part, ${FEWEST_FLIGHTS} or more (default: ${defaults()})`,
+    flightCount,
+  )
   .option('--source <folder>', 'run the functions of this folder, a bundle, instead of those of this repository')
+  .addHelpText(
+    'after',
+    `
+A run takes, with as many flights as it has by default:
+${DEMO_NAMES.map((name) => `  ${name.padEnd(10)}${DEMOS[name].takes}`).join('\n')}
+After ${LIMIT_MILLIS / 1000} s it gives up. The exit code is 0 only if every count is as it must be.
+A first Ctrl-C ends the run and stops everything; a second one kills it. It always takes the embedded servers, and no
+configuration of yours: npm run local runs that.`,
+  )
   .action(async ({ pipeline, flights, source }: DemoOptions) => {
-    const { run, flights: bounds } = DEMOS[pipeline];
+    const demo = DEMOS[pipeline];
+    const { run, flights: bounds } = demo;
     const count = flights ?? bounds.byDefault;
     if (count > bounds.atMost)
       throw new LocalCloudError(`--flights: ${pipeline} has ${bounds.atMost} at most, got ${count}`);
@@ -42,6 +56,7 @@ const program = new Command('npm run demo --')
     systemClock.after(LIMIT_MILLIS, () => {
       limit.abort(new LocalCloudError(`${LIMIT_MILLIS / 1000} s are over; the last line above says what was missing`));
     });
+    process.stdout.write(announce(demo));
     const isRight = await run({
       flights: count,
       ...(source !== undefined && { source }),

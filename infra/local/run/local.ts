@@ -38,7 +38,7 @@ const rowLimit = (text: string): number => {
 
 const program = new Command('npm run local --')
   .description('Runs a connector.yaml on this machine: Bigtable, Pub/Sub, Firestore and the functions, until Ctrl-C.')
-  .option('--config <file>', 'the connector.yaml to run', `${DEMO}connector.yaml`)
+  .option('--config <file>', 'the connector.yaml to run', `${DEMO}flights/connector.yaml`)
   .option(
     '--tables <file>',
     'the tables to make first (default: tables.yaml beside the configuration, where there is one)',
@@ -51,7 +51,14 @@ const program = new Command('npm run local --')
   )
   .option('--one-process', 'all functions in one process at /fn/<name>, for a debugger', false)
   .option('--time-scale <factor>', 'divides the waiting times of the embedded Pub/Sub', factor, 1)
-  .addHelpText('after', '\nA first Ctrl-C drains the functions and stops everything; a second one kills it.')
+  .addHelpText(
+    'after',
+    `
+It prints where everything runs, and lines for another shell that publish, read rows and read dead letters. Files beside
+the configuration are used where they exist: tables.yaml, record.json to publish, request.json to send over HTTP.
+A server that BIGTABLE_EMULATOR_HOST, PUBSUB_EMULATOR_HOST or FIRESTORE_EMULATOR_HOST names and that answers is used, and
+never stopped. A first Ctrl-C drains the functions and stops everything; a second one kills it.`,
+  )
   .action(runLocal);
 
 program

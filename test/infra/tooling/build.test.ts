@@ -14,7 +14,7 @@ import { ConfigError } from '../../../shared/base/errors.ts';
 import { connect, readRows } from '../../support/bigtable-raw-client.ts';
 import { connectTo } from '../../../infra/local/servers/rpc/client.ts';
 
-const demoConfig = resolve(import.meta.dirname, '../../../infra/local/demo/connector.yaml');
+const demoConfig = resolve(import.meta.dirname, '../../../infra/local/demo/flights/connector.yaml');
 
 let folder: string;
 beforeAll(async () => {

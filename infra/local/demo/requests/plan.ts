@@ -1,5 +1,5 @@
-import type { Departure } from '../departures.ts';
-import { bigEndianHex, type ExpectedRow } from '../forms/form.ts';
+import type { Departure } from '../base/departures.ts';
+import { bigEndianHex, type ExpectedRow } from '../base/read-back.ts';
 
 /** What the publisher sends, and what must come of it whatever the order. Pure. */
 

@@ -1,5 +1,5 @@
-import type { Row, Table } from '@google-cloud/bigtable';
-import { storedCells, storedKey } from '../../run/official-rows.ts';
+import type { Table } from '@google-cloud/bigtable';
+import { readRows } from '../base/read-back.ts';
 
 export interface AirportDays {
   /** Row key → flight that is in it. */
@@ -11,11 +11,10 @@ export interface AirportDays {
 export async function readAirportDays(table: Table): Promise<AirportDays> {
   const airportDays = new Map<string, string>();
   let markers = 0;
-  for await (const row of table.createReadStream({ decode: false }) as AsyncIterable<Row>) {
-    const cells = storedCells(row);
+  for await (const { key, cells } of readRows(table)) {
     const flights = cells.filter(({ family }) => family === 'first').map(({ value }) => value.toString('utf8'));
     markers += cells.length - flights.length;
-    airportDays.set(storedKey(row).toString(), flights.length === 1 ? (flights[0] ?? '') : '');
+    airportDays.set(key, flights.length === 1 ? (flights[0] ?? '') : '');
   }
   return { airportDays, markers };
 }

@@ -1,33 +1,16 @@
-import { textTable } from '../../base/text-table.ts';
-import { DEPARTURES } from '../departures.ts';
-import { DATA_SET } from '../flights.ts';
-import type { FunctionMetrics } from '../function-metrics.ts';
-import type { Platform } from '../platform.ts';
-import { conclude, describeChecks } from '../report.ts';
-import type { Check } from '../verdict.ts';
+import { DEPARTURES } from '../base/departures.ts';
+import type { FunctionMetrics } from '../base/function-metrics.ts';
+import type { Platform } from '../base/platform.ts';
+import { count, describeChecks, introduction } from '../base/report.ts';
+import { type Check, conclude } from '../base/verdict.ts';
 import type { RequestsObserved } from './verdict.ts';
 
 /** The words of the run: what it is about to do, and what came of it. */
 
-const count = (value: number): string => value.toLocaleString('en');
-
-export function introduceRequests({ cloud, connector }: Platform, messages: number): string {
-  const functions = connector.functions.map(({ label, entryPoint, process: running }) => [
-    ...[`${entryPoint} of ${label}`, 'functions-framework', `${running.url} (process ${running.pid})`],
-  ]);
-  return [
-    DEPARTURES.title,
-    `  source:  ${DATA_SET.source}`,
-    `  licence: ${DATA_SET.licence}`,
-    '',
-    textTable(
-      ['what', 'kind', 'where'],
-      [...cloud.services.map(({ service, kind, endpoint }) => [service, kind, endpoint]), ...functions],
-    ),
+export const introduceRequests = ({ cloud, connector }: Platform, messages: number): string =>
+  introduction(DEPARTURES.title, cloud, connector.functions, [
     `${count(messages)} flights, each asked of two pipelines; acknowledgements and answers are lost on the way.`,
-    '',
-  ].join('\n');
-}
+  ]);
 
 export interface RequestsReport {
   readonly checks: readonly Check[];

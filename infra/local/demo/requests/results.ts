@@ -1,6 +1,7 @@
-import type { Message, PubSub } from '@google-cloud/pubsub';
+import { readFile } from 'node:fs/promises';
+import type { PubSub } from '@google-cloud/pubsub';
 import { z } from 'zod';
-import { sleep, systemClock } from '../../../../shared/base/clock.ts';
+import { Collector } from '../base/collector.ts';
 
 /** What a result says of a conditional request. */
 export interface Result {
@@ -26,30 +27,17 @@ export function readResult(data: Buffer): Result {
   return { correlationId, hasWritten, mayBeReplayed: mayBeReplayed ?? false };
 }
 
-const LIMIT_MILLIS = 30_000;
-const POLL_MILLIS = 50;
-
 /** Collects the results of a pipeline, in the background, until it is stopped. */
 export class ResultReader {
   readonly #results: Result[] = [];
   readonly #ids = new Set<string>();
-  readonly #subscription;
-  #failure: Error | undefined;
+  readonly #collector: Collector;
 
   constructor(pubsub: PubSub, subscription: string) {
-    this.#subscription = pubsub.subscription(subscription);
-    this.#subscription.on('message', (message: Message) => {
-      try {
-        const result = readResult(message.data);
-        this.#results.push(result);
-        this.#ids.add(result.correlationId);
-      } catch (error) {
-        this.#failure ??= error instanceof Error ? error : new Error('a result could not be read', { cause: error });
-      }
-      message.ack();
-    });
-    this.#subscription.on('error', (error) => {
-      this.#failure ??= error;
+    this.#collector = new Collector(pubsub, subscription, ({ data }) => {
+      const result = readResult(data);
+      this.#results.push(result);
+      this.#ids.add(result.correlationId);
     });
   }
 
@@ -62,16 +50,32 @@ export class ResultReader {
     return this.#ids;
   }
 
-  /** Waits until so many requests are answered. After 30 s it gives up: what is there then is all there is. */
-  async until(requests: number, signal: AbortSignal): Promise<void> {
-    const givesUpAt = systemClock.now() + LIMIT_MILLIS;
-    while (this.#ids.size < requests && systemClock.now() < givesUpAt) {
-      if (this.#failure) throw this.#failure;
-      await sleep(systemClock, POLL_MILLIS, signal);
-    }
+  /** Waits until so many requests are answered, or 30 s are over. */
+  until(requests: number, signal: AbortSignal): Promise<void> {
+    return this.#collector.until(() => this.#ids.size >= requests, signal);
   }
 
   stop(): Promise<void> {
-    return this.#subscription.close();
+    return this.#collector.stop();
   }
+}
+
+const httpAnswer = z.object({
+  outcome: z.object({
+    readModifyWrite: z.object({ cells: z.array(z.object({ value: z.object({ int64: z.string() }) })).length(1) }),
+  }),
+});
+
+/** Sends the increment that stands in `request.json` over HTTP; the value that the answer holds, as digits. */
+export async function incrementOverHttp(url: string, requestFile: string, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: await readFile(requestFile),
+    signal,
+  });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`the row request was answered ${response.status}: ${text}`);
+  const [cell] = httpAnswer.parse(JSON.parse(text)).outcome.readModifyWrite.cells;
+  return cell?.value.int64 ?? '';
 }

@@ -1,5 +1,5 @@
-import type { TableDifference } from '../comparison.ts';
-import { exactly, type Check } from '../verdict.ts';
+import type { TableDifference } from '../base/read-back.ts';
+import { exactly, type Check } from '../base/verdict.ts';
 import { airportDay, flightId, type RequestMessage } from './plan.ts';
 import type { Result } from './results.ts';
 

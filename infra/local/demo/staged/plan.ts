@@ -1,4 +1,4 @@
-import type { Departure } from '../departures.ts';
+import type { Departure } from '../base/departures.ts';
 
 /**
  * What the publisher does, as a value: which flights go into which message, and which messages it publishes twice.

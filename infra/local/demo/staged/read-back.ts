@@ -1,7 +1,12 @@
-import type { Row, Table } from '@google-cloud/bigtable';
-import { storedCells, storedKey } from '../../run/official-rows.ts';
-import { TableComparison, type TableDifference } from '../comparison.ts';
-import { bigEndianHex, type ExpectedRow } from '../forms/form.ts';
+import type { Table } from '@google-cloud/bigtable';
+import {
+  addressed,
+  bigEndianHex,
+  type ExpectedRow,
+  readRows,
+  TableComparison,
+  type TableDifference,
+} from '../base/read-back.ts';
 import { MARKERS } from './truth.ts';
 
 const MARKER_FAMILY = 'applied';
@@ -17,18 +22,11 @@ export async function compareMarkedTable(
 ): Promise<MarkedTable> {
   const comparison = new TableComparison(expected);
   let markers = 0;
-  for await (const row of table.createReadStream({ decode: false }) as AsyncIterable<Row>) {
-    const cells = storedCells(row);
+  for await (const { key, cells } of readRows(table)) {
     const others = cells.filter(({ family }) => family !== MARKER_FAMILY);
-    markers += cells.length - others.length;
-    const actual = others.map(
-      ({ family, qualifier, timestampMicros, value }) =>
-        [`${family}:${qualifier}@${timestampMicros}`, value.toString('hex')] as const,
-    );
-    comparison.add(
-      storedKey(row).toString(),
-      new Map([...actual, [MARKERS, bigEndianHex(cells.length - others.length)]]),
-    );
+    const own = cells.length - others.length;
+    markers += own;
+    comparison.add(key, new Map([...others.map(addressed), [MARKERS, bigEndianHex(own)]]));
   }
   return { ...comparison.result(), markers };
 }

@@ -1,10 +1,8 @@
 import { textTable } from '../../base/text-table.ts';
-import { DATA_SET } from '../flights.ts';
-import { DEPARTURES } from '../departures.ts';
-import type { FunctionMetrics } from '../function-metrics.ts';
-import type { Platform } from '../platform.ts';
-import { conclude, describeChecks } from '../report.ts';
-import type { Check } from '../verdict.ts';
+import { DEPARTURES } from '../base/departures.ts';
+import type { Platform } from '../base/platform.ts';
+import { count, describeChecks, introduction } from '../base/report.ts';
+import { type Check, conclude } from '../base/verdict.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import { effectsOf, type StagedMessage } from './plan.ts';
 import type { Trouble } from './trouble.ts';
@@ -12,43 +10,25 @@ import type { Truth } from './truth.ts';
 
 /** The words of the run: what it is about to do, and what came of it. */
 
-const count = (value: number): string => value.toLocaleString('en');
-
 export function introduceStaged({ cloud, connector }: Platform, plan: readonly StagedMessage[], truth: Truth): string {
   const twice = plan.filter(({ copies }) => copies === 2);
   const once = twice.filter((message) => effectsOf(message) === 1);
-  const functions = connector.functions.map(({ entryPoint, pipeline, process: running }) => [
-    ...[
-      pipeline === undefined ? entryPoint : `${entryPoint} of ${pipeline}`,
-      'functions-framework',
-      `${running.url} (process ${running.pid})`,
-    ],
-  ]);
-  return [
-    DEPARTURES.title,
-    `  source:  ${DATA_SET.source}`,
-    `  licence: ${DATA_SET.licence}`,
-    '',
-    textTable(
-      ['what', 'kind', 'where'],
-      [...cloud.services.map(({ service, kind, endpoint }) => [service, kind, endpoint]), ...functions],
-    ),
+  return introduction(DEPARTURES.title, cloud, connector.functions, [
     `${count(plan.length)} messages. ${once.length} are published twice under one id and count once; ${twice.length - once.length} twice without an id and count twice:`,
     `${count(truth.effects)} records must count, each once in its airport's sums and once as a row, whatever goes wrong.`,
-    '',
-  ].join('\n');
+  ]);
 }
 
 export interface StagedReport {
   readonly checks: readonly Check[];
   readonly checkpoints: readonly Checkpoint[];
   readonly trouble: Trouble;
-  readonly metrics: FunctionMetrics;
   readonly platform: Platform;
 }
 
-export function describeStaged({ checks, checkpoints, trouble, metrics, platform }: StagedReport): string {
-  const { bigtable, firestore } = platform.servers;
+export function describeStaged({ checks, checkpoints, trouble, platform }: StagedReport): string {
+  const { metrics, servers } = platform;
+  const { bigtable, firestore } = servers;
   const writes = bigtable.requestCounts().CheckAndMutateRow ?? 0;
   const { reads, writes: stored, deletes } = firestore.billed();
   return [

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import { loadDepartures } from '../departures.ts';
-import { FunctionMetrics } from '../function-metrics.ts';
-import { openPlatform, type Platform } from '../platform.ts';
-import { showProgress, type Progress } from '../progress.ts';
-import { publishAll } from '../publish.ts';
-import type { RunOptions } from '../run-options.ts';
+import { loadDepartures } from '../base/departures.ts';
+import { openPlatform, type Platform } from '../base/platform.ts';
+import type { Progress } from '../base/progress.ts';
+import { publishAll } from '../base/publish.ts';
+import { count } from '../base/report.ts';
+import { runAndReport, type RunOptions } from '../base/run.ts';
 import { openStagedState } from './checkpoints.ts';
 import { dataOf, planMessages, type StagedMessage } from './plan.ts';
 import { compareMarkedTable, type MarkedTable } from './read-back.ts';
@@ -30,23 +30,19 @@ const VICTIM = 'airports';
 export async function runStagedDemo({ flights, source, functionTimeScale, out, signal }: RunOptions): Promise<boolean> {
   const plan = planMessages(await loadDepartures(flights));
   const truth = truthOf(plan);
-  const metrics = new FunctionMetrics();
   await using platform = await openPlatform({
     ...{ configFile: file('connector.yaml'), tablesFile: file('tables.yaml'), timeScale: TIME_SCALE },
     ...{ source, functionTimeScale },
-    onLine: (_pipeline, line) => {
-      metrics.add(line);
-    },
   });
-  const { cloud, connector, servers } = platform;
-  await using state = openStagedState(cloud.firestoreHost, cloud.env.GOOGLE_CLOUD_PROJECT ?? 'local');
+  const { cloud, connector, metrics, servers } = platform;
+  await using stored = openStagedState(cloud.firestoreHost, cloud.env.GOOGLE_CLOUD_PROJECT ?? 'local');
   out.write(introduceStaged(platform, plan, truth));
   const trouble = makeTrouble(platform, VICTIM);
-  const watch = new Watch(connector.pipelines, servers.pubsub, state);
+  const watch = new Watch(connector.pipelines, servers.pubsub, stored);
   const published = new Map<string, StagedMessage>();
   const messages = plan.reduce((sum, { copies }) => sum + copies, 0);
-  const progress = showProgress(out, () => describeProgress(platform, watch, published.size, messages));
-  try {
+  const state = (): string => describeProgress(platform, watch, published.size, messages);
+  return await runAndReport(out, state, async (progress) => {
     let isPublished = false;
     const publishing = publishSteadily(platform, plan, published, signal).then(() => {
       isPublished = true;
@@ -69,12 +65,8 @@ export async function runStagedDemo({ flights, source, functionTimeScale, out, s
       deduplicated: metrics.total('requestsDeduplicated'),
       redispatched: metrics.total('segmentsRedispatched'),
     });
-    progress.stop();
-    out.write(describeStaged({ checks, checkpoints: watch.checkpoints, trouble, metrics, platform }));
-    return checks.every(({ isRight }) => isRight);
-  } finally {
-    progress.stop();
-  }
+    return { checks, report: describeStaged({ checks, checkpoints: watch.checkpoints, trouble, platform }) };
+  });
 }
 
 interface Disturbed {
@@ -133,8 +125,6 @@ async function readTables({ connector, tableOf }: Platform, { tables }: Truth): 
   };
   return { airports: await read('airports'), departures: await read('departures') };
 }
-
-const count = (value: number): string => value.toLocaleString('en');
 
 function describeProgress({ servers }: Platform, watch: Watch, published: number, messages: number): string {
   return [

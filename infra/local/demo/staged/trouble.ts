@@ -2,7 +2,7 @@ import { sleep, systemClock } from '../../../../shared/base/clock.ts';
 import type { RunningFunction } from '../../run/start-functions.ts';
 import { onSubscription } from '../../servers/pubsub/faults.ts';
 import { onTable } from '../../servers/bigtable/faults.ts';
-import type { Platform } from '../platform.ts';
+import type { Platform } from '../base/platform.ts';
 
 /** What goes wrong in a run, on purpose, and how often it did. */
 export interface Trouble {

@@ -1,5 +1,5 @@
-import { bigEndianHex, type ExpectedRow } from '../forms/form.ts';
-import type { Departure } from '../departures.ts';
+import { bigEndianHex, type ExpectedRow } from '../base/read-back.ts';
+import type { Departure } from '../base/departures.ts';
 import { effectsOf, flightId, type StagedMessage } from './plan.ts';
 
 /** What must be in the tables when all is done. */

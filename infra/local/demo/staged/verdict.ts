@@ -1,4 +1,4 @@
-import { exactly, type Check } from '../verdict.ts';
+import { atLeast, exactly, type Check } from '../base/verdict.ts';
 import type { MarkedTable } from './read-back.ts';
 import type { Truth } from './truth.ts';
 
@@ -43,9 +43,3 @@ export function judgeStaged(truth: Truth, messages: number, observed: StagedObse
     atLeast('effects found applied already', observed.deduplicated, observed.unanswered),
   ];
 }
-
-/** The trouble must have happened, or the run proves nothing. */
-const atLeast = (what: string, got: number, mustBe: number): Check => ({
-  ...{ what: `${what} (at least)`, got, mustBe },
-  isRight: got >= mustBe,
-});
