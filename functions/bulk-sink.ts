@@ -8,7 +8,7 @@ import { ClientPool } from '../shared/google/bigtable/clients.ts';
 import { createMutateRows } from '../shared/google/bigtable/mutate-rows.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { entrySerializerOf } from './parts/entry-serializer.ts';
-import { failurePolicyOf } from './parts/failure-policy.ts';
+import { failurePolicyOf } from './parts/failure-policies.ts';
 import { type Instance, startInstance } from './parts/instance.ts';
 import { letterRightsOf, openLettersOf } from './parts/letters.ts';
 import { pushHandler } from './parts/push-handler.ts';

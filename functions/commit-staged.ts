@@ -9,7 +9,7 @@ import { startInstance } from './parts/instance.ts';
 import { openMarkedWriting } from './parts/marked-writing.ts';
 import { pushHandler } from './parts/push-handler.ts';
 import { StageDatabases } from './parts/stage-databases.ts';
-import { stagedPoliciesOf } from './parts/staged-policies.ts';
+import { stagedPoliciesOf } from './parts/failure-policies.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { WrittenForms } from '../shared/single-row/ports.ts';
 import { answerMessage } from '../shared/single-row/request-message.ts';
 import { createResultPublisher } from '../shared/single-row/results.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
-import { failurePolicyOf } from './parts/failure-policy.ts';
+import { failurePolicyOf } from './parts/failure-policies.ts';
 import { startInstance } from './parts/instance.ts';
 import { letterRightsOf, openLettersOf } from './parts/letters.ts';
 import { pushHandler } from './parts/push-handler.ts';

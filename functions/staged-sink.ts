@@ -6,7 +6,7 @@ import { type Instance, startInstance } from './parts/instance.ts';
 import type { Keeper } from './parts/staging.ts';
 import { letterRightsOf, openLettersOf } from './parts/letters.ts';
 import { pushHandler } from './parts/push-handler.ts';
-import { type StagedPolicies, stagedPoliciesOf } from './parts/staged-policies.ts';
+import { type StagedPolicies, stagedPoliciesOf } from './parts/failure-policies.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { startDeadline } from '../../shared/base/deadline.ts';
-import type { Random } from '../../shared/base/ids.ts';
+import type { Random } from '../../shared/base/random.ts';
 import type { ResolvedSink } from '../../shared/config/resolved.ts';
 import { answerHttp, type RowService } from '../../shared/single-row/http/answer.ts';
 import { failureAnswer, type HttpAnswer, unsent } from '../../shared/single-row/http/failure.ts';

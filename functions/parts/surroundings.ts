@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../shared/base/clock.ts';
-import { type Random, systemRandom } from '../../shared/base/ids.ts';
+import { type Random, systemRandom } from '../../shared/base/random.ts';
 import { type LineSink, stdoutLines } from '../../shared/base/logging.ts';
 import type { ProcessSignals } from '../../shared/base/shutdown.ts';
 

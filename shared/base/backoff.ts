@@ -1,4 +1,4 @@
-import type { Random } from './ids.ts';
+import type { Random } from './random.ts';
 
 /** A doubling schedule as data. Attempts count from 1: the delay before the second try is `delay(schedule, 1)`. */
 export interface BackoffSchedule {

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import type { Random } from './ids.ts';
+import type { Random } from './random.ts';
 import type { Logger } from './logging.ts';
 import type { Metrics } from './metrics.ts';
 

@@ -42,8 +42,7 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
     if (failed.some(({ reason }) => reason === 'rejected') && admitted !== 'as-probe' && sink.rejections.isTripped) {
       throw sink.rejections.refusal();
     }
-    const { perDestinationMetrics, runtime } = sink;
-    countFailures(failed, { metrics: runtime.metrics, perDestinationMetrics });
+    countFailures(failed, sink);
     if (failed.length > 0) await sink.policy.handle(failed, signal);
   } finally {
     if (admitted === 'as-probe') sink.rejections.endProbe();

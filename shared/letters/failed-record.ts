@@ -1,4 +1,4 @@
-import type { Metrics } from '../base/metrics.ts';
+import type { Runtime } from '../base/runtime.ts';
 import type { RowEntry } from '../model/mutation.ts';
 import type { PushedMessage } from '../model/record.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
@@ -38,7 +38,10 @@ export interface FailedRecord {
 /** Counts records that are given to the failure policy. Before it runs, because it may not let the message go. */
 export function countFailures(
   failed: readonly FailedRecord[],
-  { metrics, perDestinationMetrics }: { readonly metrics: Metrics; readonly perDestinationMetrics: boolean },
+  {
+    runtime: { metrics },
+    perDestinationMetrics,
+  }: { readonly runtime: Runtime; readonly perDestinationMetrics: boolean },
 ): void {
   if (failed.length > 0) metrics.count('numRecordsSendErrors', failed.length);
   if (!perDestinationMetrics) return;

@@ -26,8 +26,7 @@ export async function answerMessage(message: PushedMessage, sink: RequestSink, s
   const { error } = delivery.again;
   if (error) throw error;
   const rejected = failed.filter((one) => one !== undefined);
-  const { perDestinationMetrics, runtime } = sink;
-  countFailures(rejected, { metrics: runtime.metrics, perDestinationMetrics });
+  countFailures(rejected, sink);
   if (rejected.length > 0) await sink.policy.handle(rejected, signal);
 }
 

@@ -49,6 +49,8 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/staged/checkpoint/', ['shared/model', 'shared/base', 'shared/coordinator', ...stagedFloor]],
   ['shared/staged/write/', [...capability, 'shared/staged/envelope']],
   ['shared/staged/commit/', [...capability, ...stagedFloor, 'shared/staged/envelope', 'shared/staged/write']],
+  // The written forms know the wire and nothing of who asks; HTTP stands on all of it.
+  ['shared/single-row/forms/', [...capability, 'shared/single-row/wire.ts', 'shared/single-row/filter-wire.ts']],
   ['shared/single-row/', capability],
   ['shared/scan/', [...capability, 'shared/coordinator']],
   ['shared/change-stream/', [...capability, 'shared/coordinator']],

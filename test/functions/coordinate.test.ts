@@ -6,7 +6,7 @@ import { startPubSubServer, type LocalPubSub } from '../../infra/local/servers/p
 import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { ConfigError } from '../../shared/base/errors.ts';
-import { systemRandom } from '../../shared/base/ids.ts';
+import { systemRandom } from '../../shared/base/random.ts';
 import type { PipelineRun } from '../../shared/coordinator/tick-loop.ts';
 import { createStageDatabase, type PipelineStores } from '../../shared/google/firestore/stage-database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';

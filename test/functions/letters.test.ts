@@ -6,7 +6,7 @@ import { startRequestSink } from '../../functions/request-sink.ts';
 import { startStagedSink } from '../../functions/staged-sink.ts';
 import { startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { systemRandom } from '../../shared/base/ids.ts';
+import { systemRandom } from '../../shared/base/random.ts';
 import { type DeadLetter, deadLetterOf } from '../../shared/letters/write.ts';
 import { conditionalRequest } from '../../shared/model/conditional.ts';
 import { noCell } from '../../shared/model/filter.ts';

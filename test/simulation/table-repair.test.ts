@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../shared/base/clock.ts';
-import type { Random } from '../../shared/base/ids.ts';
+import type { Random } from '../../shared/base/random.ts';
 import { createLogger } from '../../shared/base/logging.ts';
 import { createMetrics } from '../../shared/base/metrics.ts';
 import type { EntryAnswer } from '../../shared/bulk/answer.ts';

@@ -7,7 +7,7 @@ import { serveHttp } from '../../functions/parts/http-handler.ts';
 import { startRowRequest } from '../../functions/row-request.ts';
 import { type LocalBigtable, startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { systemRandom } from '../../shared/base/ids.ts';
+import { systemRandom } from '../../shared/base/random.ts';
 import { connect, createTable, type RawClient } from './bigtable-raw-client.ts';
 
 /** One instance of `rowRequest` under the functions framework, over an embedded Bigtable with the table `t`. */

@@ -1,4 +1,4 @@
-import type { Random } from '../../shared/base/ids.ts';
+import type { Random } from '../../shared/base/random.ts';
 
 /** A repeatable stream of numbers in [0, 1) for one seed (mulberry32). */
 export function seededRandom(seed: number): Random {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/base/clock.ts';
-import type { Random } from '../../shared/base/ids.ts';
+import type { Random } from '../../shared/base/random.ts';
 import { completeAnswers, type EntryAnswer } from '../../shared/bulk/answer.ts';
 import type { MutateRows, MutateRowsCall, MutateRowsReply } from '../../shared/bulk/ports.ts';
 import type { RowEntry } from '../../shared/model/mutation.ts';

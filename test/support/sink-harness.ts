@@ -9,7 +9,7 @@ import type { PubsubMessage } from '../../shared/proto/google/pubsub/v1/pubsub.t
 import type { MutateRowsRequest } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { type LocalBigtable, startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
 import { type Clock, systemClock } from '../../shared/base/clock.ts';
-import { systemRandom } from '../../shared/base/ids.ts';
+import { systemRandom } from '../../shared/base/random.ts';
 import { connect, createTable, readRows, type RawClient, type ReadRow } from './bigtable-raw-client.ts';
 import { DEAD_LETTER_TOPIC, type DeadLetters, startDeadLetters } from './dead-letters.ts';
 import { pushBody, type TestMessage } from './push-body.ts';

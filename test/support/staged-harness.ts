@@ -5,7 +5,7 @@ import type { Environment, Surroundings } from '../../functions/parts/surroundin
 import { type LocalBigtable, startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
 import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { systemRandom } from '../../shared/base/ids.ts';
+import { systemRandom } from '../../shared/base/random.ts';
 import { createStageDatabase, type StageDatabase } from '../../shared/google/firestore/stage-database.ts';
 import { createTicks } from '../../shared/coordinator/tick.ts';
 import { checkpointDecider } from '../../shared/staged/checkpoint/checkpoint-decider.ts';

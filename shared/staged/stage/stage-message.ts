@@ -33,7 +33,7 @@ type Enveloped = { readonly kind: 'envelope'; readonly received: ReceivedEnvelop
  * once all else of the message is kept, so that an outage does not file the same dead letter at every delivery.
  */
 export async function stageMessage(message: PushedMessage, sink: StagedSink, signal: AbortSignal): Promise<void> {
-  const { perDestinationMetrics, runtime } = sink;
+  const { runtime } = sink;
   sink.admit();
   const enveloped = framedRecords(message, sink.framing).map((record) => envelop(record, sink));
   // Nothing is stored of a message that must be redelivered: it would be stored anew at every delivery.
@@ -46,7 +46,7 @@ export async function stageMessage(message: PushedMessage, sink: StagedSink, sig
     signal,
   );
   const failed = enveloped.flatMap((one) => (one.kind === 'failed' ? [one.failed] : []));
-  countFailures(failed, { metrics: runtime.metrics, perDestinationMetrics });
+  countFailures(failed, sink);
   if (failed.length > 0) await sink.policy.handle(failed, signal);
 }
 

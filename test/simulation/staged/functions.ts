@@ -1,5 +1,5 @@
 import { RedeliverError } from '../../../shared/base/errors.ts';
-import type { Random } from '../../../shared/base/ids.ts';
+import type { Random } from '../../../shared/base/random.ts';
 import { failPolicy } from '../../../shared/letters/policy.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';

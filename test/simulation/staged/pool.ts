@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/base/clock.ts';
-import type { Random } from '../../../shared/base/ids.ts';
+import type { Random } from '../../../shared/base/random.ts';
 import { SimulatedProcess } from './process.ts';
 
 /** A process and what it was started with. */

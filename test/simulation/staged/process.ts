@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/base/clock.ts';
-import type { Random } from '../../../shared/base/ids.ts';
+import type { Random } from '../../../shared/base/random.ts';
 
 /**
  * One process of the simulated cloud: a function instance that can be killed between any two of its steps. What a dead

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/base/clock.ts';
-import type { Random } from '../../../shared/base/ids.ts';
+import type { Random } from '../../../shared/base/random.ts';
 
 /** The faults of deliveries, each a share from 0 to 1. */
 export interface DeliveryFaults {

@@ -1,6 +1,6 @@
 import type { CheckAndMutateRowRequest } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import type { Random } from '../../../shared/base/ids.ts';
+import type { Random } from '../../../shared/base/random.ts';
 import { runTicks } from '../../../shared/coordinator/tick-loop.ts';
 import { encodeEntry } from '../../../shared/mapping/rows/entry-wire.ts';
 import { identityOfId } from '../../../shared/model/identity.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../shared/base/clock.ts';
-import type { Random } from '../../../../shared/base/ids.ts';
+import type { Random } from '../../../../shared/base/random.ts';
 import type { Limits } from './limits.ts';
 import type { Profiles } from './profiles.ts';
 import type { TableStore } from './rows/table-store.ts';

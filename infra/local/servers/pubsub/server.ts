@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '../../../../shared/base/clock.ts';
-import { systemRandom, type Random } from '../../../../shared/base/ids.ts';
+import { systemRandom, type Random } from '../../../../shared/base/random.ts';
 import type { Logger } from '../../../../shared/base/logging.ts';
 import { PublisherDefinition, SubscriberDefinition } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { draftServer, type RpcServer } from '../rpc/server.ts';

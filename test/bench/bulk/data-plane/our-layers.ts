@@ -1,5 +1,5 @@
 import { systemClock } from '../../../../shared/base/clock.ts';
-import { systemRandom } from '../../../../shared/base/ids.ts';
+import { systemRandom } from '../../../../shared/base/random.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import type { Runtime } from '../../../../shared/base/runtime.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
 import { startFirestoreServer } from '../../../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
-import { systemRandom } from '../../../../shared/base/ids.ts';
+import { systemRandom } from '../../../../shared/base/random.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { failPolicy } from '../../../../shared/letters/policy.ts';
 import { openTargetAdmin } from '../../../../shared/google/bigtable/target-admin.ts';

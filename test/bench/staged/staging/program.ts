@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../../shared/base/clock.ts';
-import { systemRandom } from '../../../../shared/base/ids.ts';
+import { systemRandom } from '../../../../shared/base/random.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { openFirestore } from '../../../../shared/google/firestore/client.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../../../../shared/base/ids.ts';
+import type { Random } from '../../../../../shared/base/random.ts';
 import { RowFilter, type RowFilter_Condition } from '../../../../../shared/proto/google/bigtable/v2/data.ts';
 import { GrpcError } from '../../rpc/grpc.ts';
 import type { Limits } from '../limits.ts';

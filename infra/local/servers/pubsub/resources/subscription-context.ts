@@ -1,4 +1,4 @@
-import type { Random } from '../../../../../shared/base/ids.ts';
+import type { Random } from '../../../../../shared/base/random.ts';
 import type { Faults } from '../../rpc/faults.ts';
 import type { Entry } from '../delivery/entry.ts';
 import type { MessageStore } from '../delivery/message-store.ts';

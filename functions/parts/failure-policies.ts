@@ -1,7 +1,26 @@
-import type { ResolvedStagedSink } from '../../shared/config/resolved.ts';
-import { failPolicy, type FailurePolicy } from '../../shared/letters/policy.ts';
-import { failurePolicyOf } from './failure-policy.ts';
+import type { DeadLetterPayload, ResolvedFailure, ResolvedStagedSink } from '../../shared/config/resolved.ts';
+import { createPublisher } from '../../shared/google/pubsub/publisher.ts';
+import { deadLetterPolicy, failPolicy, type FailurePolicy, logAndDropPolicy } from '../../shared/letters/policy.ts';
 import type { Instance } from './instance.ts';
+
+/** The policy that the configuration names. Its topic is connected to at the first letter. */
+export function failurePolicyOf(
+  failure: ResolvedFailure<DeadLetterPayload>,
+  { name, runtime }: Pick<Instance, 'name' | 'runtime'>,
+): FailurePolicy {
+  switch (failure.policy) {
+    case 'fail':
+      return failPolicy();
+    case 'log-and-drop':
+      return logAndDropPolicy(runtime);
+    case 'dead-letter': {
+      const topic = createPublisher(failure.deadLetter, runtime.clock);
+      return deadLetterPolicy(topic, { pipeline: name, ...failure.deadLetter }, runtime);
+    }
+    default:
+      return failure satisfies never;
+  }
+}
 
 /** The two policies of a staged sink: before a record is kept, and once Bigtable refuses it. */
 export interface StagedPolicies {
