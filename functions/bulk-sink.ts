@@ -72,8 +72,11 @@ function tableKeeperOf({ pipeline, access, runtime }: Instance<ResolvedBulkSink>
   const { tableCreateOptions, writer } = pipeline;
   if (!tableCreateOptions) return undefined;
   const opened = lazy(async () => {
-    const { openTableAdmin } = await import('../shared/google/bigtable/table-admin.ts');
-    return openTableAdmin(access);
+    const [{ connectedTableAdmin }, { openTableCalls }] = await Promise.all([
+      import('../shared/bulk/repair/ensure-table.ts'),
+      import('../shared/google/bigtable/table-admin.ts'),
+    ]);
+    return connectedTableAdmin(openTableCalls(access));
   });
   return new TableKeeper(
     { tableCreateOptions, ...writer },

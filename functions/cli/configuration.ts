@@ -1,4 +1,4 @@
-import { qualify, type PubSubCollection } from '../../shared/config/addresses.ts';
+import { qualify, type PubSubCollection } from '../../shared/model/pubsub-name.ts';
 import { loadConfig, loadConfigFile, pipelineNamed, type LoadedConfig } from '../../shared/config/load.ts';
 import type { ResolvedPipeline } from '../../shared/config/resolved.ts';
 import { CommandError } from './errors.ts';

@@ -2,7 +2,8 @@ import type { RedeliveryReason } from '../base/errors.ts';
 import { type Status, STATUSES, type StatusName } from '../model/status.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import type { FinalVerdict } from './verdict.ts';
-import { FamilyTypeError, TableAdminError } from './repair/table-errors.ts';
+import { TableAdminError } from '../model/table-admin-error.ts';
+import { FamilyTypeError } from './repair/table-errors.ts';
 
 /** What became of one entry. Nothing is thrown: an entry that cannot be written now goes back to Pub/Sub. */
 export type Outcome =

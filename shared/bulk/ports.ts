@@ -3,6 +3,9 @@ import type { RowEntry, SizedEntry } from '../model/mutation.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { EntryAnswer, RateLimit } from './answer.ts';
 
+export type { FamilyType, ResolvedFamily, ResolvedGcRule } from '../config/resolved.ts';
+export { completeAnswers, type EntryAnswer, type RateLimit } from './answer.ts';
+
 /** The one thing the bulk sink asks of Bigtable. Implemented over a gRPC channel in `shared/google/bigtable`. */
 export interface MutateRows {
   /** Serialized bytes of an entry: what the in-flight and batch bounds count. */
@@ -60,3 +63,9 @@ export interface TableCalls {
     signal: AbortSignal,
   ): Promise<boolean>;
 }
+
+/** Runs `use` with calls over one connection. Rejects where there is none before the signal aborts. */
+export type ConnectTableCalls = <Result>(
+  signal: AbortSignal,
+  use: (calls: TableCalls) => Promise<Result>,
+) => Promise<Result>;

@@ -1,4 +1,4 @@
-import { qualify } from '../config/addresses.ts';
+import { qualify } from '../model/pubsub-name.ts';
 import { deadLettersOf } from '../config/dead-letters.ts';
 import type { ResolvedPipeline } from '../config/resolved.ts';
 

@@ -1,6 +1,8 @@
 import type { TableName } from '../model/table-name.ts';
 import type { ProfileReading, TargetFamily } from './target.ts';
 
+export type { ProfileReading, TargetFamily } from './target.ts';
+
 /**
  * What the staged sink asks of Bigtable's admin APIs. Implemented over a gRPC channel in `shared/google/bigtable`; nothing
  * is changed by it. Both reject when there was no usable answer, and end with `signal`.

@@ -33,7 +33,16 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/records/', foundations],
   // What makes an effect count once, whichever sink it comes from.
   ['shared/markers/', [...foundations, 'shared/records', 'shared/proto']],
-  ['shared/google/', ['shared/']],
+  // An adapter satisfies ports and knows nothing of what is behind them. Besides: the documents of the stage are the
+  // store's to write, and an entry's wire form is that of its request.
+  [
+    'shared/google/',
+    [
+      ...['shared/model', 'shared/base', 'shared/proto'],
+      ...['bulk', 'markers', 'staged', 'coordinator'].map((room) => `shared/${room}/ports.ts`),
+      ...['shared/staged/state.ts', 'shared/mapping/rows/entry-wire.ts'],
+    ],
+  ],
   // Whose turn it is and when: what is done in a turn belongs to the capability.
   ['shared/coordinator/', ['shared/model', 'shared/base']],
   // Waiting knows nothing of sending, and neither of repair; the batcher above them puts them together.

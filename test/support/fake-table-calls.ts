@@ -1,5 +1,5 @@
 import type { TableCalls } from '../../shared/bulk/ports.ts';
-import { TableAdminError } from '../../shared/bulk/repair/table-errors.ts';
+import { TableAdminError } from '../../shared/model/table-admin-error.ts';
 import type { ResolvedTableCreateOptions } from '../../shared/config/resolved.ts';
 import type { TableName } from '../../shared/model/table-name.ts';
 import type { StatusName } from '../../shared/model/status.ts';

@@ -1,4 +1,4 @@
-import { projectOf, qualify } from '../../../shared/config/addresses.ts';
+import { projectOf, qualify } from '../../../shared/model/pubsub-name.ts';
 import { deadLettersOf } from '../../../shared/config/dead-letters.ts';
 import type { ResolvedDeadLetter, ResolvedPipeline } from '../../../shared/config/resolved.ts';
 import { fullName } from '../configuration.ts';

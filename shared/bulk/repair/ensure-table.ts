@@ -1,6 +1,6 @@
 import type { ResolvedTableCreateOptions } from '../../config/resolved.ts';
 import { formatTableName, type TableName } from '../../model/table-name.ts';
-import type { EnsuredTable, TableAdmin, TableCalls } from '../ports.ts';
+import type { ConnectTableCalls, EnsuredTable, TableAdmin, TableCalls } from '../ports.ts';
 import { FamilyTypeError, UnstableTableError } from './table-errors.ts';
 
 /**
@@ -13,6 +13,14 @@ export const createTableAdmin = (calls: TableCalls): TableAdmin => ({
     const live = await calls.read(table, signal);
     if (live) requireTypes(table, options, live);
   },
+});
+
+/** The same, each over a connection of its own. */
+export const connectedTableAdmin = (connect: ConnectTableCalls): TableAdmin => ({
+  ensure: (table, options, signal) =>
+    connect(signal, (calls) => createTableAdmin(calls).ensure(table, options, signal)),
+  checkTypes: (table, options, signal) =>
+    connect(signal, (calls) => createTableAdmin(calls).checkTypes(table, options, signal)),
 });
 
 async function ensureTable(

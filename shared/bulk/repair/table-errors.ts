@@ -1,17 +1,5 @@
 import { ConnectorError } from '../../base/errors.ts';
-import type { Status } from '../../model/status.ts';
 import { formatTableName, type TableName } from '../../model/table-name.ts';
-
-/** A call of the table admin API failed. It may be tried again. */
-export class TableAdminError extends ConnectorError {
-  override readonly name = 'TableAdminError';
-  readonly status: Status;
-
-  constructor(call: string, table: TableName, status: Status) {
-    super(`${call} on ${formatTableName(table)} answered ${status.code}: ${status.message}`);
-    this.status = status;
-  }
-}
 
 /** The table's schema changes against us: deleted while it is being ensured. It may be tried again. */
 export class UnstableTableError extends ConnectorError {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { qualify } from '../addresses.ts';
+import { qualify } from '../../model/pubsub-name.ts';
 import { choice, declare, optional } from '../option.ts';
 import { deadLetterHasItsPolicy, failureOf, requestFailureOptions } from '../options/failure.ts';
 import { markerFamily, pubSubName } from '../options/names.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { qualify } from '../addresses.ts';
+import { qualify } from '../../model/pubsub-name.ts';
 import { choice, declare, optional, type Output } from '../option.ts';
 import { count, duration, type InMillis, inMillis } from '../quantity.ts';
 import type { Rule } from '../rules.ts';

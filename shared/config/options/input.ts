@@ -1,4 +1,4 @@
-import { bareId, projectOf, qualify } from '../addresses.ts';
+import { bareId, projectOf, qualify } from '../../model/pubsub-name.ts';
 import { choice, optional, type Output } from '../option.ts';
 import { duration, type InMillis, inMillis } from '../quantity.ts';
 import type { Rule } from '../rules.ts';

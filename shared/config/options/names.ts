@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { tableNamePartProblem } from '../../model/table-name.ts';
-import { pubSubNamePattern, type PubSubCollection } from '../addresses.ts';
+import { pubSubNamePattern, type PubSubCollection } from '../../model/pubsub-name.ts';
 import { declare, notBlank, ruled, text } from '../option.ts';
 
 /** Options that are names: of resources, of attributes, of column families. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { bareId, PIPELINE_NAME, projectOf, qualify } from '../addresses.ts';
+import { PIPELINE_NAME } from '../addresses.ts';
+import { bareId, projectOf, qualify } from '../../model/pubsub-name.ts';
 import { declare, optional, type Output, ruled } from '../option.ts';
 import type { Rule } from '../rules.ts';
 import type { CommonOptions } from './common.ts';

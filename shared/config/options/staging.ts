@@ -1,4 +1,4 @@
-import { projectOf, qualify } from '../addresses.ts';
+import { projectOf, qualify } from '../../model/pubsub-name.ts';
 import { choice, notBlank, optional, type Output, text, withDefault } from '../option.ts';
 import { count, duration, type InMillis, inMillis, requiredDuration, size } from '../quantity.ts';
 import type { Rule } from '../rules.ts';

@@ -1,6 +1,6 @@
 import { abortable } from '../../base/abortable.ts';
 import { lazy } from '../../base/lazy.ts';
-import { TableAdminError } from '../../bulk/repair/table-errors.ts';
+import { TableAdminError } from '../../model/table-admin-error.ts';
 import { statusName } from '../../model/status.ts';
 import type { TableName } from '../../model/table-name.ts';
 import { ChannelSet } from '../grpc/channel.ts';

@@ -1,4 +1,4 @@
-import type { FamilyType, ResolvedFamily, ResolvedGcRule } from '../../config/resolved.ts';
+import type { FamilyType, ResolvedFamily, ResolvedGcRule } from '../../bulk/ports.ts';
 import type { ColumnFamily, GcRule } from '../../proto/google/bigtable/admin/v2/table.ts';
 import { Type, type Type_Aggregate, type Type_Int64_Encoding } from '../../proto/google/bigtable/admin/v2/types.ts';
 

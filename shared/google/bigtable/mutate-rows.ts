@@ -1,7 +1,12 @@
 import { toError } from '../../base/errors.ts';
-import type { EntryAnswer, RateLimit } from '../../bulk/answer.ts';
-import { completeAnswers } from '../../bulk/answer.ts';
-import type { MutateRows, MutateRowsCall, MutateRowsReply } from '../../bulk/ports.ts';
+import {
+  completeAnswers,
+  type EntryAnswer,
+  type MutateRows,
+  type MutateRowsCall,
+  type MutateRowsReply,
+  type RateLimit,
+} from '../../bulk/ports.ts';
 import { type Status, statusName } from '../../model/status.ts';
 import { tablePath } from '../../model/table-name.ts';
 import { MutateRowsResponse } from '../../proto/google/bigtable/v2/bigtable.ts';

@@ -1,5 +1,4 @@
-import { createTableAdmin } from '../../bulk/repair/ensure-table.ts';
-import type { TableAdmin, TableCalls } from '../../bulk/ports.ts';
+import type { ConnectTableCalls, TableCalls } from '../../bulk/ports.ts';
 import { tablePath } from '../../model/table-name.ts';
 import {
   CreateTableRequest,
@@ -19,14 +18,9 @@ const SERVICE = 'BigtableTableAdmin';
  * The table admin API over a raw gRPC channel; nothing is retried here. Imported where a table is first missed: a sink
  * that never creates one never loads it.
  */
-export function openTableAdmin(access: BigtableAccess): TableAdmin {
+export function openTableCalls(access: BigtableAccess): ConnectTableCalls {
   const connected = adminConnections(access);
-  return {
-    ensure: (table, options, signal) =>
-      connected(signal, (channels) => createTableAdmin(callsOver(channels)).ensure(table, options, signal)),
-    checkTypes: (table, options, signal) =>
-      connected(signal, (channels) => createTableAdmin(callsOver(channels)).checkTypes(table, options, signal)),
-  };
+  return (signal, use) => connected(signal, (channels) => use(callsOver(channels)));
 }
 
 function callsOver(channels: ChannelSet): TableCalls {

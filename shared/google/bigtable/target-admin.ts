@@ -1,11 +1,10 @@
-import { TableAdminError } from '../../bulk/repair/table-errors.ts';
+import { TableAdminError } from '../../model/table-admin-error.ts';
 import { type TableName, tablePath } from '../../model/table-name.ts';
 import { GetAppProfileRequest } from '../../proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
 import { GetTableRequest } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import { AppProfile } from '../../proto/google/bigtable/admin/v2/instance.ts';
 import { Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
-import type { TargetAdmin } from '../../markers/ports.ts';
-import type { ProfileReading } from '../../markers/target.ts';
+import type { ProfileReading, TargetAdmin } from '../../markers/ports.ts';
 import type { ChannelSet } from '../grpc/channel.ts';
 import { adminConnections, callAdmin } from './admin-calls.ts';
 import { appProfilePath } from './call.ts';

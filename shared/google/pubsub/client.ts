@@ -1,5 +1,5 @@
 import type { PubSub } from '@google-cloud/pubsub';
-import { projectOf } from '../../config/addresses.ts';
+import { projectOf } from '../../model/pubsub-name.ts';
 
 /**
  * The official client of the project of a topic or subscription, loaded here and not before. Obeys

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bareId, parseEmulatorEndpoint, projectOf, qualify } from '../../../shared/config/addresses.ts';
+import { parseEmulatorEndpoint } from '../../../shared/config/addresses.ts';
 import { nearestName } from '../../../shared/config/nearest.ts';
 import {
   MAX_DURATION_MILLIS,
@@ -91,16 +91,6 @@ describe('emulator endpoints', () => {
   ])('%j is none', (text) => {
     expect(parseEmulatorEndpoint(text)).toBeUndefined();
   });
-});
-
-test('names of topics and subscriptions are made whole and taken apart', () => {
-  expect(qualify('orders', 'topics', 'p')).toBe('projects/p/topics/orders');
-  expect(qualify('orders', 'topics', undefined)).toBe('orders');
-  expect(qualify('projects/q/topics/orders', 'topics', 'p')).toBe('projects/q/topics/orders');
-  expect(bareId('projects/q/topics/orders')).toBe('orders');
-  expect(bareId('orders')).toBe('orders');
-  expect(projectOf('projects/q/topics/orders')).toBe('q');
-  expect(projectOf('orders')).toBeUndefined();
 });
 
 test.each([

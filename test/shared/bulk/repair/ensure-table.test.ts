@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTableAdmin } from '../../../../shared/bulk/repair/ensure-table.ts';
-import { FamilyTypeError, TableAdminError, UnstableTableError } from '../../../../shared/bulk/repair/table-errors.ts';
+import { FamilyTypeError, UnstableTableError } from '../../../../shared/bulk/repair/table-errors.ts';
+import { TableAdminError } from '../../../../shared/model/table-admin-error.ts';
 import type { FamilyType, ResolvedTableCreateOptions } from '../../../../shared/config/resolved.ts';
 import { tableName } from '../../../../shared/model/table-name.ts';
 import { FakeTableCalls } from '../../../support/fake-table-calls.ts';
