@@ -3,6 +3,7 @@ import type { Runtime } from '../base/runtime.ts';
 import type { Publisher } from '../model/publishing.ts';
 import { formatTableName } from '../model/table-name.ts';
 import { Semaphore } from '../base/semaphore.ts';
+import type { ResolvedDeadLetter } from '../config/resolved.ts';
 import { deadLetterOf, type DeadLetterOptions } from './write.ts';
 import type { FailedRecord } from './failed-record.ts';
 
@@ -61,13 +62,9 @@ export function logAndDropPolicy({ logger, metrics }: Pick<Runtime, 'logger' | '
   };
 }
 
-export interface DeadLetterPolicyOptions extends DeadLetterOptions {
-  readonly topic: string;
-  /** Letters of this instance published and not yet confirmed; more wait their turn. */
-  readonly maxOutstandingMessages: number;
-  /** One budget for all the letters of a message. */
-  readonly flushTimeoutMillis: number;
-}
+/** What the policy is told: the pipeline's `deadLetter`, where it is declared with defaults and bounds. */
+export type DeadLetterPolicyOptions = DeadLetterOptions &
+  Pick<ResolvedDeadLetter, 'topic' | 'maxOutstandingMessages' | 'flushTimeoutMillis'>;
 
 export function deadLetterPolicy(
   topic: Publisher,

@@ -5,6 +5,9 @@ export interface TableName {
   readonly table: string;
 }
 
+/** Bigtable's rule for the id of a table; an address of the configuration leaves it to the service. */
+export const TABLE_ID = /^[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,49}$/;
+
 /** Why a part of a table address cannot be one, or undefined when it can. Shared by configuration and routing. */
 export function tableNamePartProblem(value: string): string | undefined {
   if (value.trim() === '') return 'must not be blank';

@@ -2,6 +2,7 @@ import { abortReason } from '../base/clock.ts';
 import { DeadlineError, RecordError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { Semaphore } from '../base/semaphore.ts';
+import type { ResolvedRequestOptions } from '../config/resolved.ts';
 import { guarded } from '../markers/guarded-request.ts';
 import type { RowAnswer } from '../model/row-result.ts';
 import type { RowReply } from '../model/row-call.ts';
@@ -22,15 +23,13 @@ import type { RowExecutor, SendRowCall } from './ports.ts';
 import { type Attempt, explain, verdictOf } from './verdict.ts';
 import { decodeRowAnswer, encodeRowRequest, METHODS } from './wire.ts';
 
-/** What the executor is told. Values, defaults and bounds are those of the pipeline's `requestOptions`. */
-export interface ExecutorOptions {
+/** What the executor is told: the pipeline's `requestOptions`, where they are declared with defaults and bounds. */
+export interface ExecutorOptions extends Pick<
+  ResolvedRequestOptions,
+  'requestTimeoutMillis' | 'maxInFlightRequests' | 'perDestinationMetrics'
+> {
   /** The instance's default profile when empty. */
   readonly appProfileId: string;
-  /** The whole attempt's time, waiting for a client included; the invocation's end comes first where it is nearer. */
-  readonly requestTimeoutMillis: number;
-  /** Requests of the instance sent and not yet answered; more wait their turn, first come first served. */
-  readonly maxInFlightRequests: number;
-  readonly perDestinationMetrics: boolean;
   /** A sink's requests are its records: what is accepted counts as sent. */
   readonly countsRecords: boolean;
 }

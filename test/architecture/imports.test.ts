@@ -21,13 +21,59 @@ const serverRooms = (server: string, ...rooms: readonly string[]): string[] => [
 ];
 const bigtableRoot = ['database', 'faults', 'limits', 'profiles'];
 const firestoreRoot = ['api', 'limits', 'state'];
+/** What runs knows of the declaration of a mapping: its resolved types and plain facts, none of which load a parser. */
+const resolvedMapping = ['resolved', 'write-modes', 'modifiers'].map((name) => `shared/mapping/declared/${name}.ts`);
+const mappingFloor = ['shared/base', 'shared/model'];
+/** The words in which options are declared, read and held against each other. */
+const configFloor = ['addresses', 'nearest', 'option', 'problems', 'quantity', 'read', 'rules', 'units'].map(
+  (name) => `shared/config/${name}.ts`,
+);
 const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['functions/', ['shared/']],
   ['shared/proto/', []],
   ['shared/base/', []],
   ['shared/model/', ['shared/base']],
+  ['shared/mapping/values/', [...mappingFloor, ...resolvedMapping]],
+  ['shared/mapping/codecs/', [...mappingFloor, 'shared/mapping/values/', 'shared/mapping/formats/json-text.ts']],
+  ['shared/mapping/formats/', [...mappingFloor, 'shared/mapping/values/', ...resolvedMapping]],
+  [
+    'shared/mapping/declared/schema/',
+    ['shared/mapping/codecs/', 'shared/mapping/values/', 'shared/mapping/declared/write-modes.ts'],
+  ],
+  [
+    'shared/mapping/declared/',
+    [...mappingFloor, 'shared/mapping/codecs/', 'shared/mapping/values/', 'shared/mapping/formats/'],
+  ],
+  [
+    'shared/mapping/rows/',
+    [
+      ...mappingFloor,
+      'shared/proto',
+      'shared/mapping/context.ts',
+      'shared/mapping/codecs/',
+      'shared/mapping/values/',
+      ...resolvedMapping,
+    ],
+  ],
+  [
+    'shared/mapping/modes/',
+    [
+      ...mappingFloor,
+      'shared/mapping/context.ts',
+      'shared/mapping/codecs/',
+      'shared/mapping/values/',
+      'shared/mapping/rows/',
+      ...resolvedMapping,
+    ],
+  ],
   ['shared/mapping/', ['shared/base', 'shared/model', 'shared/proto']],
-  ['shared/config/', ['shared/base', 'shared/model', 'shared/mapping']],
+  ...configFloor.map((file) => [file, ['shared/base', 'shared/model', ...configFloor]] as const),
+  ['shared/config/options/', ['shared/base', 'shared/model', 'shared/mapping/declared/resolved.ts', ...configFloor]],
+  [
+    'shared/config/kinds/',
+    ['shared/base', 'shared/model', 'shared/mapping/declared/', 'shared/config/options/', ...configFloor],
+  ],
+  ['shared/config/', ['shared/base', 'shared/model', 'shared/mapping/declared/']],
   ['shared/letters/', ['shared/base', 'shared/model', 'shared/config', 'shared/mapping']],
   // What every sink does with a message before its capability begins.
   ['shared/records/', foundations],
@@ -142,6 +188,17 @@ test('only the adapters import a vendor client', () => {
     .filter(({ isLocal, target }) => !isLocal && VENDORS.some((vendor) => target.startsWith(vendor)))
     .filter(({ from }) => !MAY_IMPORT_VENDORS.some((prefix) => from.startsWith(prefix)))
     .filter(({ from, target }) => !(VENDOR_EXCEPTIONS[from] ?? []).includes(target))
+    .map(({ from, target }) => `${from} → ${target}`);
+  expect(broken).toEqual([]);
+});
+
+/** What others see of a configuration. None of it loads the parser before a document needs one. */
+const CONFIG_DOORS = ['addresses', 'dead-letters', 'load', 'resolved'].map((name) => `shared/config/${name}.ts`);
+
+test('a configuration is known outside its room by its resolved types, its addresses and its loader; only tools see declarations', () => {
+  const broken = imports
+    .filter(({ target }) => target.startsWith('shared/config/') && !CONFIG_DOORS.includes(target))
+    .filter(({ from }) => !['shared/config/', 'infra/tooling/', 'test/'].some((prefix) => from.startsWith(prefix)))
     .map(({ from, target }) => `${from} → ${target}`);
   expect(broken).toEqual([]);
 });

@@ -49,8 +49,6 @@ function titleOf(kinds: readonly string[]): string {
 
 /** An option where a person writes it. */
 interface WrittenOption {
-  /** With the sections around it: `writerOptions.linger`. */
-  readonly path: string;
   /** What the page says of it. */
   readonly row: readonly string[];
   /** The section that it stands in, by its path; empty at the top. */
@@ -90,7 +88,7 @@ function optionsIn(
     const nested = nestedSections(schema).flatMap(({ section: inner, infix }, index) =>
       optionsIn(inner, () => isInDefaults, `${path}${infix}`, index),
     );
-    return [{ path, row: rowOf(path, schema, isInDefaults), within, form }, ...nested];
+    return [{ row: rowOf(path, schema, isInDefaults), within, form }, ...nested];
   });
 }
 

@@ -1,3 +1,4 @@
+import { parseBase64 } from '../codecs/bytes.ts';
 import { resolveCellFormat } from './cell-format.ts';
 import { memberPath, type Report } from './problems.ts';
 import type { ResolvedColumnName, ResolvedOperand, ResolvedTime } from './resolved.ts';
@@ -14,7 +15,6 @@ interface ColumnNameInput {
 }
 
 const MAX_INT64 = 2n ** 63n - 1n;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Resolves the family of a mutation. A family holds no colon. */
 export function resolveFamilyName(family: string | undefined, path: string, report: Report): string | undefined {
@@ -121,7 +121,7 @@ function int64Digits(value: number | string, least: bigint, path: string, report
 }
 
 function canonicalBase64(text: string, path: string, report: Report): string | undefined {
-  if (BASE64.test(text) && Buffer.from(text, 'base64').toString('base64') === text) return text;
+  if (parseBase64(text)) return text;
   report.add(path, 'must be canonical padded Base64', text);
   return undefined;
 }

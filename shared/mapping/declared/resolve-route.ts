@@ -1,4 +1,4 @@
-import { tableNamePartProblem } from '../../model/table-name.ts';
+import { TABLE_ID, tableNamePartProblem } from '../../model/table-name.ts';
 import { memberPath, type Report } from './problems.ts';
 import type { ConditionTest, ResolvedCondition, ResolvedDestination, TemplatePolicy } from './resolved.ts';
 import { resolveTemplate } from './resolve-row-key.ts';
@@ -41,9 +41,6 @@ function testOf({ equals, notEquals, in: among, notIn, is }: Omit<ConditionInput
   if (notEquals !== undefined) return { kind: 'not-in', values: texts([notEquals]) };
   return among === undefined ? { kind: 'not-in', values: texts(notIn ?? []) } : { kind: 'in', values: texts(among) };
 }
-
-/** Bigtable's rule for the id of a table. */
-const TABLE_ID = /^[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,49}$/;
 
 /** A table's name has no delimiters to collide with: its range says which names there are. */
 const POLICY: TemplatePolicy = { onNull: 'reject', onEmpty: 'reject', onDelimiter: 'allow' };

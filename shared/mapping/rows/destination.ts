@@ -1,10 +1,8 @@
 import { RecordError, RedeliverError } from '../../base/errors.ts';
+import { TABLE_ID } from '../../model/table-name.ts';
 import type { ResolvedDestination } from '../declared/resolved.ts';
 import type { DecodedRecord, Settle } from '../values/fields.ts';
 import { compileTemplate } from './template.ts';
-
-/** Bigtable's rule for the id of a table. Its length also bounds what the pattern is tried on. */
-const TABLE_ID = /^[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,49}$/;
 
 /** The table id of a record. */
 export type DestinationOf = (record: DecodedRecord) => string;
@@ -19,6 +17,7 @@ export function compileDestination(destination: ResolvedDestination, settle: Set
   const admit = destination.tables ? listed(destination.tables) : matching(destination.pattern, destination.maxTables);
   return (record) => {
     const table = render(record);
+    // The rule also bounds the text that the pattern is tried on.
     if (!TABLE_ID.test(table)) {
       throw new RecordError('destination: must render to 1 to 50 letters, digits, "_", "-" and ".", got another text');
     }

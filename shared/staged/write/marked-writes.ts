@@ -4,6 +4,7 @@ import { toError } from '../../base/errors.ts';
 import { describeError } from '../../base/logging.ts';
 import { onAbort } from '../../base/on-abort.ts';
 import type { Runtime } from '../../base/runtime.ts';
+import type { ResolvedRequestOptions } from '../../config/resolved.ts';
 import type { RowCall, SendRowCall } from '../../model/row-call.ts';
 import { formatTableName } from '../../model/table-name.ts';
 import { joinRequests, partsOf, rowOf } from './coalesce.ts';
@@ -14,14 +15,13 @@ import { Batch, type Effect, RowLane } from './row-lane.ts';
 import { Queue, Turns } from './turns.ts';
 import { outOfTime, type Outcome } from '../../markers/outcome.ts';
 
-export interface MarkedWritesOptions {
-  /** Requests of this instance on the wire at once, at least 1. Rows wait their turn, first come first served. */
-  readonly maxInFlightRequests: number;
-  /** One attempt's time. */
-  readonly requestTimeoutMillis: number;
+/** What it is told: the pipeline's `requestOptions`, where they are declared with defaults and bounds. */
+export interface MarkedWritesOptions extends Pick<
+  ResolvedRequestOptions,
+  'maxInFlightRequests' | 'requestTimeoutMillis' | 'perDestinationMetrics'
+> {
   /** Markers older than this may be collected; absent: they live forever. */
   readonly markerHorizonMillis?: number;
-  readonly perDestinationMetrics: boolean;
 }
 
 export interface MarkedWritesDependencies {
