@@ -72,7 +72,9 @@ export const METRICS = {
   requestsFailed: counter(
     'Single-row requests that failed: refused, ambiguous or fatal; in a sink also records that its serializer refused, and requests that were refused before they were sent. In a staged sink, commit messages that left work unfinished: one for each, however much.',
   ),
-  requestsTimedOut: counter('Those of requestsFailed that ran into requestTimeout or the end of their invocation.'),
+  requestsTimedOut: counter(
+    'Requests counted by requestsFailed that ran into requestTimeout or the end of their invocation.',
+  ),
   requestsDeduplicated: counter(
     'Requests that changed nothing because their marker was there already: an earlier attempt had applied them.',
   ),
@@ -92,13 +94,13 @@ export const METRICS = {
   resultsPublished: counter('Results of single-row requests whose publish to the results topic was confirmed.'),
   httpAnswers: counter('Single-row requests over HTTP that were answered, by HTTP status.', ['status']),
   callersGone: counter(
-    'Single-row requests over HTTP whose caller left before the answer. What was sent by then is cancelled, and may have applied.',
+    'Single-row requests over HTTP whose caller left before the answer. A request that was sent by then is cancelled, and may have applied.',
   ),
   httpLatency: distribution('Time from a single-row request over HTTP to its answer.', 'ms'),
 
   // Staged sink: staging.
   stagedEntries: gauge(
-    'Entries held against maxStagedEntries, as far as the instance knows: what the coordinator counted last, and what the instance staged since.',
+    "Entries held against maxStagedEntries, as far as the instance knows: the coordinator's last count, and the entries that the instance staged since.",
   ),
   stagedBytes: gauge(
     'Size of the entries counted by stagedEntries, with 256 B for each, as held against maxStagedBytes.',

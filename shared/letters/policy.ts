@@ -8,7 +8,7 @@ import { deadLetterOf, type DeadLetterOptions } from './write.ts';
 import type { FailedRecord } from './failed-record.ts';
 
 /**
- * What becomes of records that are wrong. `handle` takes all failed records of one message, after everything else in
+ * A policy for bad records. `handle` takes all failed records of one message, after everything else in
  * it has settled. When it resolves they are durably dealt with and the message may be acknowledged; when it rejects,
  * with a {@link RedeliverError}, the message is delivered again and nothing is lost.
  */

@@ -54,3 +54,11 @@ test.each(PAGES)('a sentence of %s names its subject: none begins with What or T
   );
   expect(found.filter((sentence) => !sentence.endsWith('?'))).toEqual([]);
 });
+
+test('the meaning of an option or a metric names its subject: none begins with What or Those', () => {
+  const meanings = ['options', 'mapping', 'metrics'].flatMap((page) =>
+    Array.from(pageText(`shared/docs/${page}.md`).matchAll(/^\|.*\| ([^|]*?) +\|$/gm), ([, meaning = '']) => meaning),
+  );
+  expect(meanings.length).toBeGreaterThan(150);
+  expect(meanings.filter((meaning) => /(^|[.:;] )(What|Those) /.test(meaning))).toEqual([]);
+});

@@ -10,7 +10,7 @@ import { sinkKind } from './sink.ts';
 
 const answerOptions = {
   emptyBranchPolicy: choice(
-    'What becomes of a message whose conditional request selected a branch without mutations: nothing more, or it is not acknowledged and comes back, whatever the failurePolicy.',
+    'Policy for a message whose conditional request selected a branch without mutations: it is acknowledged like any other, or it is not acknowledged and comes back, whatever the failurePolicy.',
     ['ignore', 'fail'],
     'ignore',
   ),
@@ -79,7 +79,7 @@ export const requestSink = sinkKind({
     serializer: serializerOf<'request'>(options.serializer, mapping),
     failure: failureOf(name, { ...options, policy: options.failurePolicy }),
     requestOptions: requestOptionsOf(options),
-    /** What becomes of a message whose request selected a branch without mutations. `fail`: it is not acknowledged. */
+    /** Policy for a message whose request selected a branch without mutations. `fail`: it is not acknowledged. */
     emptyBranchPolicy: options.emptyBranchPolicy,
     /** `projects/p/topics/t`, or a bare id, that answers are published to. Absent: nowhere. */
     ...(resultsTopic !== undefined && { resultsTopic: qualify(resultsTopic, 'topics', options.project) }),

@@ -78,7 +78,7 @@ export function sinkKind<const Name extends PipelineOfMapping['kind'], Shape ext
 ): Kind<{ readonly kind: Name } & ResolvedSink & Readonly<Own>> {
   const { kind, rules, warnings = () => [], mappingTerms = () => ({}) } = declared;
   const section: z.ZodObject = z.strictObject({
-    kind: declare(z.literal(kind), 'What the pipeline does.', {
+    kind: declare(z.literal(kind), 'The kind of pipeline.', {
       type: 'choice',
       bounds: `"${kind}"`,
       isRequired: true,

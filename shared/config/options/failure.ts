@@ -8,7 +8,7 @@ import type { InputOptions } from './input.ts';
 import { pubSubName } from './names.ts';
 import { replayOf, replayOptions, type ResolvedReplay } from './replay.ts';
 
-/** What becomes of a record that is itself wrong: the serializer refused it, or Bigtable refused its row alone. */
+/** Policies for bad records: the serializer refused it, or Bigtable refused its row alone. */
 
 /** `entry`: the serialized row entry; `request`: the whole request; `record`: the record as it was published. */
 export type DeadLetterPayload = 'entry' | 'request' | 'record';
@@ -35,7 +35,7 @@ const publishingOptions = {
     { default: '60s', min: '1ms' },
   ),
   shutdownTimeout: duration(
-    'Longest wait for the publisher to close when the instance stops. What is unconfirmed by then is delivered again.',
+    'Longest wait for the publisher to close when the instance stops. The messages of unconfirmed letters are redelivered.',
     { default: '30s', min: '1ms' },
   ),
 };
@@ -47,7 +47,7 @@ const sectionWith = <const Payloads extends readonly [DeadLetterPayload, ...Dead
   z.strictObject({
     topic,
     ...replayOptions,
-    payload: choice(`What a dead letter carries: ${carries}`, payloads, payloads[0]),
+    payload: choice(`Data of a dead letter: ${carries}`, payloads, payloads[0]),
     ...publishingOptions,
   });
 
@@ -58,7 +58,7 @@ const SECTIONS = {
 } as const;
 
 const failurePolicy = choice(
-  'What becomes of a record that is itself wrong: its message is not acknowledged and comes back, or it is logged and dropped, or it is published to deadLetter.topic. Outages and missing tables never reach a policy.',
+  'Policy for a bad record: its message is not acknowledged and is redelivered, or the record is logged and dropped, or it is published to deadLetter.topic. Outages and missing tables never reach a policy.',
   ['fail', 'log-and-drop', 'dead-letter'],
   'fail',
 );
@@ -81,7 +81,7 @@ export const requestFailureOptions = {
 export const stagedFailureOptions = {
   failurePolicy,
   onRejected: choice(
-    'What becomes of an envelope that Bigtable refuses, or that is older than markerHorizon allows: its segment stays and is tried again, so that somebody can fix the table, or it is published to deadLetter.topic and counts as done. Envelopes of other segments go on either way.',
+    'Policy for an envelope that Bigtable refuses, or that is older than markerHorizon allows: its segment stays and is tried again, so that somebody can fix the table, or it is published to deadLetter.topic and counts as done. Envelopes of other segments go on either way.',
     ['fail', 'dead-letter'],
     'fail',
   ),
@@ -97,7 +97,7 @@ export const sharedDeadLetter = deadLetterOption(
   'Inherited by pipelines that publish dead letters.',
 );
 
-/** What becomes of a record that is itself wrong. */
+/** The policy for bad records. */
 export type ResolvedFailure<Payload extends DeadLetterPayload = 'entry' | 'record'> =
   | { readonly policy: 'fail' }
   | { readonly policy: 'log-and-drop' }

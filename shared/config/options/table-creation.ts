@@ -44,13 +44,13 @@ const gcRule = z.union(
 
 const familySection = z.strictObject({
   type: choice(
-    'What the cells of the family hold: bytes, or an aggregate of int64 inputs. An aggregate family makes the sink check the types of existing families before its first write to a table.',
+    'Content of the cells of the family: bytes, or an aggregate of int64 inputs. An aggregate family makes the sink check the types of existing families before its first write to a table.',
     ['raw', 'int64-sum', 'int64-min', 'int64-max', 'int64-hll'],
     'raw',
   ),
   gcRule: declare(
     optional(gcRule),
-    'What garbage collection deletes of the family; without it nothing, so that a delivery that adds a cell version adds it forever. The rule of a family that exists is neither compared nor changed.',
+    'Garbage-collection rule of the family; without it nothing is collected, so that a delivery that adds a cell version adds it forever. The rule of a family that exists is neither compared nor changed.',
     { type: 'section', bounds: 'one of maxVersions, maxAge, union, intersection' },
   ),
 });
@@ -80,7 +80,7 @@ export const creationOptions = {
   ),
   tableCreateOptions: declare(
     optional(tableCreateSection),
-    'What is created. Needed by the createDisposition create-if-needed and refused beside create-never.',
+    'Table and families to create. Needed by the createDisposition create-if-needed and refused beside create-never.',
     { type: 'section' },
   ),
 };

@@ -21,7 +21,7 @@ export type CellEncoding = 'binary' | 'text';
 export interface CellFormat {
   readonly type: CellType;
   readonly encoding: CellEncoding;
-  /** What a null text is written as; every other type writes an empty value. */
+  /** The text that a null text is written as; every other type writes an empty value. */
   readonly nullString: string;
 }
 

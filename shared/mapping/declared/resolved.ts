@@ -41,7 +41,7 @@ export type TemplatePart =
 export interface TemplatePolicy {
   readonly onNull: 'reject' | 'empty';
   readonly onEmpty: 'reject' | 'allow';
-  /** What becomes of a value that contains the delimiter behind it. */
+  /** Treatment of a value that contains the delimiter behind it. */
   readonly onDelimiter: 'reject' | 'escape' | 'allow';
 }
 
@@ -186,7 +186,7 @@ interface WriteParts extends Record<Carried, object> {
     readonly families: readonly ResolvedFamily[];
     readonly timestamp: ResolvedTimestamp;
     readonly operation?: ResolvedOperation;
-    /** What `delete-row` means: staged pipelines may not delete whole rows, because a marker lives in them. */
+    /** Extent of `delete-row`: staged pipelines may not delete whole rows, because a marker lives in them. */
     readonly rowDelete: 'row' | 'declared-families';
   };
 }

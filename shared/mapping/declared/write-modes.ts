@@ -5,14 +5,14 @@ import type { PlainCellType } from '../codecs/cell-types.ts';
  * new mode is a row here, its compiler in `modes/`, and that compiler's line in `modes/compile-write.ts`. Pure data.
  */
 
-/** What becomes of a null: its encoding is written, the cell is left alone, all its versions go, the record is refused. */
+/** Treatment of a null: its encoding is written, the cell is left alone, all its versions go, the record is refused. */
 export type NullMode = 'encode' | 'ignore' | 'delete' | 'reject';
 
 /** What a mode needs of a mapping, beside the row key. */
 export type Carried = 'conditional' | 'families' | 'cells' | 'cells-or-deletes';
 
 export interface WriteModeFacts {
-  /** What a record does to its row. Neighbours that do the same are told in one sentence. */
+  /** The change that a record makes to its row. Neighbours that do the same are told in one sentence. */
   readonly does: string;
   /** An entry of a batch, which bulk and staged sinks write, or a request of its own, which a request sink sends. */
   readonly makes: 'entry' | 'conditional' | 'read-modify-write';

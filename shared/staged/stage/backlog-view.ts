@@ -3,7 +3,7 @@ import type { Envelope } from '../envelope/envelope.ts';
 import { BYTES_PER_ENTRY, type PipelineState } from '../state.ts';
 
 /**
- * What one stager knows of the backlog: what the coordinator counted last, and what this instance staged since. Other
+ * The backlog as far as one stager knows it: the coordinator's last count, and the segments that this instance staged since. Other
  * instances stage too, so a cap is kept to about one interval of their work. State without a clock: times are given.
  */
 

@@ -15,7 +15,7 @@ export interface StagedSink extends Reading {
   readonly admit: () => void;
   /** Makes the envelopes of a message durable, in the store or in their rows. Rejects with a `RedeliverError`. */
   readonly keep: (received: readonly ReceivedEnvelope[], signal: AbortSignal) => Promise<void>;
-  /** What becomes of records that never become an envelope. */
+  /** The policy for records that never become an envelope. */
   readonly policy: FailurePolicy;
   readonly perDestinationMetrics: boolean;
   readonly runtime: Runtime;

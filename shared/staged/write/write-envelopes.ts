@@ -18,7 +18,7 @@ export interface EnvelopeWriting {
 
 /** Everything that envelopes need from here on; made once per instance by the wiring. */
 export interface EnvelopeApplying extends EnvelopeWriting {
-  /** What becomes of envelopes that can never be applied. */
+  /** The policy for envelopes that can never be applied. */
   readonly onRejected: FailurePolicy;
   readonly runtime: Runtime;
 }
@@ -67,7 +67,7 @@ export async function applyEnvelopes(
 }
 
 /**
- * What becomes of each envelope, in the order given: all of them at once, after every target was found sound. Those of
+ * The outcome of each envelope, in the order given: all of them at once, after every target was found sound. Those of
  * a target that is not are not sent, and hold up no others. Never rejects.
  */
 export async function writeEnvelopes(

@@ -33,7 +33,7 @@ const predicateSchema = options({
   type: z
     .enum(['row-exists', 'cell-exists', 'latest-cell-value-equals'])
     .describe(
-      'What is asked of the row: any cell at all (of undeclared families too), any version of one column, or whether the newest version of one column has a value.',
+      'Question to the row: any cell at all (of undeclared families too), any version of one column, or whether the newest version of one column has a value.',
     ),
   family: family.optional(),
   qualifier: qualifier.optional(),

@@ -23,7 +23,7 @@ export const dynamicSchema = options({
     .enum(['merge', 'replace'])
     .optional()
     .describe(
-      'What becomes of cells that the object does not name: `merge` leaves them, `replace` deletes the whole family first, so an empty object clears it. Default `merge`. A null object leaves the family alone either way.',
+      'Treatment of cells that the object does not name: `merge` leaves them, `replace` deletes the whole family first, so an empty object clears it. Default `merge`. A null object leaves the family alone either way.',
     ),
 }).describe(
   `Columns that the data names. Excludes \`columns\` of the same family. Only in ${inWords(modesThat(({ isDynamic }) => isDynamic === true))}.`,

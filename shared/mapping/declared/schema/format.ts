@@ -8,14 +8,12 @@ export const formatSchema = z
   .union([
     z.literal('json'),
     options({
-      type: z
-        .enum(['json', 'avro', 'protobuf'])
-        .describe('What the bytes of a record are. JSON numbers keep all their digits.'),
+      type: z.enum(['json', 'avro', 'protobuf']).describe('Format of a record. JSON numbers keep all their digits.'),
       encoding: z
         .enum(['binary', 'json', 'attribute'])
         .optional()
         .describe(
-          'Which encoding of Avro or Protobuf: `attribute` reads the message attribute googclient_schemaencoding, which Pub/Sub sets on topics with a schema, and refuses a message without it. Default `attribute`. Not for JSON.',
+          'Encoding of Avro or Protobuf: `attribute` reads the message attribute googclient_schemaencoding, which Pub/Sub sets on topics with a schema, and refuses a message without it. Default `attribute`. Not for JSON.',
         ),
       schema: schemaText.optional(),
       schemaFile: schemaFile.optional(),
@@ -36,4 +34,4 @@ export const formatSchema = z
         ),
     }),
   ])
-  .describe('What the bytes of a record are. Default `json`.');
+  .describe('Format of a record. Default `json`.');

@@ -61,7 +61,7 @@ const timestampSchema = z
 const columnName = words('A column as `family:qualifier`.');
 
 const operationSchema = options({
-  field: fieldPath('What the record asks for.'),
+  field: fieldPath('Field that says what to do with the record.'),
   values: z
     .record(
       z.string(),
@@ -74,7 +74,7 @@ const operationSchema = options({
       ]),
     )
     .describe(
-      'What each value of the field does: `write`, `skip`, `delete-row`, {deleteFamilies: […]} or {deleteColumns: […]}. A value that is not listed refuses the record; a delete needs only the row key.',
+      'Action for each value of the field: `write`, `skip`, `delete-row`, {deleteFamilies: […]} or {deleteColumns: […]}. A value that is not listed refuses the record; a delete needs only the row key.',
     ),
   onMissing: z
     .enum(['reject', 'write'])
@@ -84,14 +84,14 @@ const operationSchema = options({
     .enum(['row', 'declared-families'])
     .optional()
     .describe(
-      'What `delete-row` deletes: the whole row, or every declared family. Default `row`; staged pipelines need `declared-families`, because their markers live in the row.',
+      'Extent of `delete-row`: the whole row, or every declared family. Default `row`; staged pipelines need `declared-families`, because their markers live in the row.',
     ),
 }).describe(`Deletes. Only in the modes ${inWords(modesThat(({ carries }) => carries === 'cells-or-deletes'))}.`);
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
 const conditionSchema = options({
-  field: fieldPath('What is looked at.'),
+  field: fieldPath('Field that is looked at.'),
   equals: scalar.optional().describe('The field has this value. Compared as text: 5, 5.0 and "5" are equal.'),
   notEquals: scalar.optional().describe('The field has another value; a null or missing field has.'),
   in: z.array(scalar).min(1).optional().describe('The field has one of these values.'),
@@ -151,10 +151,10 @@ export const mappingSchema = options({
     .enum(writeModes)
     .optional()
     .describe(
-      `What a record does to its row. ${effects()}. The last ${lastRequestModes()} need a request pipeline. Default \`upsert\`.`,
+      `Change that a record makes to its row. ${effects()}. The last ${lastRequestModes()} need a request pipeline. Default \`upsert\`.`,
     ),
   timestamp: timestampSchema.optional(),
-  nullString: z.string().optional().describe('What a null text is written as. Default `null`.'),
+  nullString: z.string().optional().describe('Text that a null text is written as. Default `null`.'),
   onNull: nullMode.optional(),
   onMissing: missingMode.optional(),
   families: z

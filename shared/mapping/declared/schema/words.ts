@@ -27,13 +27,13 @@ export const fieldPath = (what: string): z.ZodString =>
 export const nullMode = z
   .enum(['encode', 'ignore', 'delete', 'reject'])
   .describe(
-    `What becomes of a null: \`encode\` writes the null encoding (\`nullString\` for texts, an empty value otherwise), \`ignore\` leaves the cell alone, \`delete\` deletes all versions of the cell, \`reject\` refuses the record. Default \`encode\`; \`ignore\` in the modes ${inWords(modesThat(({ nulls: [first] }) => first === 'ignore'))}, which take nothing else but \`reject\`.`,
+    `Treatment of a null: \`encode\` writes the null encoding (\`nullString\` for texts, an empty value otherwise), \`ignore\` leaves the cell alone, \`delete\` deletes all versions of the cell, \`reject\` refuses the record. Default \`encode\`; \`ignore\` in the modes ${inWords(modesThat(({ nulls: [first] }) => first === 'ignore'))}, which take nothing else but \`reject\`.`,
   );
 
 export const missingMode = z
   .enum(['reject', 'null'])
   .describe(
-    'What a field that the record does not have counts as: `reject` refuses the record, `null` takes it for a null. Default `reject`, because a misspelt path would otherwise write nulls forever.',
+    'Meaning of a field that the record does not have: `reject` refuses the record, `null` takes it for a null. Default `reject`, because a misspelt path would otherwise write nulls forever.',
   );
 
 export const timeUnit = z
