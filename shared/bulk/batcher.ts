@@ -1,4 +1,4 @@
-import { abortable } from '../base/abortable.ts';
+import { abortable } from '../base/abort.ts';
 import { abortReason } from '../base/clock.ts';
 import { toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';

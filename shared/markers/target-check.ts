@@ -1,4 +1,4 @@
-import { abortable } from '../base/abortable.ts';
+import { abortable } from '../base/abort.ts';
 import { toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import type { FamilyType } from '../config/resolved.ts';

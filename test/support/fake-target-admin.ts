@@ -1,4 +1,4 @@
-import { abortable } from '../../shared/base/abortable.ts';
+import { abortable } from '../../shared/base/abort.ts';
 import { formatTableName, type TableName } from '../../shared/model/table-name.ts';
 import type { TargetAdmin } from '../../shared/markers/ports.ts';
 import type { ProfileReading, TargetFamily } from '../../shared/markers/target.ts';

@@ -1,4 +1,4 @@
-import { abortable } from '../../base/abortable.ts';
+import { abortable } from '../../base/abort.ts';
 import { lazy } from '../../base/lazy.ts';
 import { TableAdminError } from '../../model/table-admin-error.ts';
 import { statusName } from '../../model/status.ts';

@@ -1,4 +1,4 @@
-import { abortable } from '../../base/abortable.ts';
+import { abortable } from '../../base/abort.ts';
 import { abortReason } from '../../base/clock.ts';
 import { lazy } from '../../base/lazy.ts';
 import type { CommittingStore, CoordinatorStore, StagingStore, StatusStore } from '../../staged/ports.ts';

@@ -1,5 +1,5 @@
 import { type ChannelCredentials, Metadata, status as grpcStatus, type StatusObject } from '@grpc/grpc-js';
-import { onAbort } from '../../base/on-abort.ts';
+import { onAbort } from '../../base/abort.ts';
 import { type Call, type CallEnding, type CallRequest, Connection, type Receiver } from './connection.ts';
 import { messageStream, type MessageStream } from './message-stream.ts';
 

@@ -1,7 +1,7 @@
 import { status as grpcStatus } from '@grpc/grpc-js';
 import { abortReason } from '../../base/clock.ts';
 import { ConnectorError, toError } from '../../base/errors.ts';
-import { onAbort } from '../../base/on-abort.ts';
+import { onAbort } from '../../base/abort.ts';
 import { type Status, statusName } from '../../model/status.ts';
 import type { Call, CallEnding, Receiver } from './connection.ts';
 

@@ -1,5 +1,5 @@
 import type { PubSub, Topic } from '@google-cloud/pubsub';
-import { abortable } from '../../base/abortable.ts';
+import { abortable } from '../../base/abort.ts';
 import { abortReason, type Clock } from '../../base/clock.ts';
 import { ConnectorError } from '../../base/errors.ts';
 import { lazy } from '../../base/lazy.ts';

@@ -2,7 +2,7 @@ import { backoffDelay } from '../../base/backoff.ts';
 import { abortReason, sleep } from '../../base/clock.ts';
 import { toError } from '../../base/errors.ts';
 import { describeError } from '../../base/logging.ts';
-import { onAbort } from '../../base/on-abort.ts';
+import { onAbort } from '../../base/abort.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { ResolvedRequestOptions } from '../../config/resolved.ts';
 import type { RowCall, SendRowCall } from '../../model/row-call.ts';

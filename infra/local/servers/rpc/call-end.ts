@@ -1,6 +1,5 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
-import { abortable } from '../../../../shared/base/abortable.ts';
-import { onAbort } from '../../../../shared/base/on-abort.ts';
+import { abortable, onAbort } from '../../../../shared/base/abort.ts';
 import { GrpcError } from './grpc.ts';
 
 /** What a handler of a local server needs so that it ends with its call. */

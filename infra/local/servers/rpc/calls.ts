@@ -5,7 +5,7 @@ import type {
   Metadata,
   UntypedHandleCall,
 } from '@grpc/grpc-js';
-import { abortable } from '../../../../shared/base/abortable.ts';
+import { abortable } from '../../../../shared/base/abort.ts';
 import { sleep, type Clock } from '../../../../shared/base/clock.ts';
 import { toError } from '../../../../shared/base/errors.ts';
 import { aborted, endOf, writeMessage } from './call-end.ts';

@@ -1,4 +1,4 @@
-import { onAbort } from '../../../../../shared/base/on-abort.ts';
+import { onAbort } from '../../../../../shared/base/abort.ts';
 import type { PullRequest, PullResponse } from '../../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { GrpcError } from '../../rpc/grpc.ts';
 import type { Delivery } from '../delivery/entry.ts';
