@@ -5,7 +5,7 @@ import { formatTableName } from '../../shared/model/table-name.ts';
 import { noteWarnings, readConfiguration } from './configuration.ts';
 import { EXIT, type ExitCode } from './errors.ts';
 import type { CliContext } from './ports.ts';
-import { textTable } from './text-table.ts';
+import { textTable } from '../../shared/base/text-table.ts';
 
 export interface ValidateOptions {
   readonly resolved?: true;

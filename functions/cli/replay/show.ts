@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { CliContext, Puller } from '../ports.ts';
-import { textTable } from '../text-table.ts';
+import { textTable } from '../../../shared/base/text-table.ts';
 import { endingText, strangersText } from './ending.ts';
 import { addLetter, createSummary, groupRows, sampleLines } from './letters.ts';
 import type { ReplayPlan } from './plan.ts';

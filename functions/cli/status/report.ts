@@ -1,5 +1,5 @@
 import type { Backlog, CheckpointState, PipelineState, SegmentHead } from '../../../shared/staged/state.ts';
-import { textTable } from '../text-table.ts';
+import { textTable } from '../../../shared/base/text-table.ts';
 import { isUnattended, type PipelineFacts } from './facts.ts';
 
 /** The report of one pipeline as lines of text. Pure. */

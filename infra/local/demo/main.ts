@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../../shared/base/clock.ts';
-import { interruptSignal } from '../base/interrupt.ts';
-import { failureText, LocalCloudError } from '../base/local-error.ts';
+import { interruptSignal, runProgram } from '../base/program.ts';
+import { LocalCloudError } from '../base/local-error.ts';
 import { announce, DEMO_NAMES, DEMOS, type DemoName } from './demos.ts';
 import type { RunOptions } from './base/run.ts';
 
@@ -70,11 +70,4 @@ function defaults(): string {
   return DEMO_NAMES.map((name) => `${DEMOS[name].flights.byDefault} of ${name}`).join(', ');
 }
 
-// The clients would look for Google's metadata server, which is not here.
-process.env.METADATA_SERVER_DETECTION = 'none';
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.stderr.write(`the demo did not finish: ${failureText(error)}\n`);
-  process.exitCode = 1;
-}
+await runProgram(program, 'the demo did not finish: ');

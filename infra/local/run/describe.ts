@@ -5,7 +5,7 @@ import { formatTableName } from '../../../shared/model/table-name.ts';
 import type { LocalCloud } from '../cloud/cloud.ts';
 import type { LocalConnector, RunningPipeline } from './connector.ts';
 import type { RunningFunction } from './start-functions.ts';
-import { textTable } from '../base/text-table.ts';
+import { textTable } from '../../../shared/base/text-table.ts';
 
 /** What a person needs to use a local connector from another shell: where everything is, and lines that work. */
 export function describeLocal(cloud: LocalCloud, connector: LocalConnector, configFile: string): string {
@@ -15,8 +15,10 @@ export function describeLocal(cloud: LocalCloud, connector: LocalConnector, conf
   ]);
   return [
     ...[...cloud.warnings, ...connector.warnings].map((warning) => `warning: ${warning}`),
-    textTable(['service', 'kind', 'endpoint', 'why'], services),
-    textTable(['pipeline', 'function', 'url', 'topic'], functions),
+    textTable([['service', 'kind', 'endpoint', 'why'], ...services]),
+    '',
+    textTable([['pipeline', 'function', 'url', 'topic'], ...functions]),
+    '',
     'In another shell:',
     ...Object.entries(cloud.env).map(([name, value]) => `  export ${name}=${value}`),
     `  export CONNECTOR_CONFIG_FILE=${configFile}`,

@@ -8,8 +8,7 @@ import { startLocalCloud } from '../cloud/cloud.ts';
 import { startLocalConnector, type LocalConnector } from './connector.ts';
 import { LOCAL_CLOUD_MODES, type LocalCloudMode } from '../cloud/detection.ts';
 import { describeLocal } from './describe.ts';
-import { interruptSignal } from '../base/interrupt.ts';
-import { failureText } from '../base/local-error.ts';
+import { interruptSignal, runProgram } from '../base/program.ts';
 import { printRows } from './rows.ts';
 import type { RunningFunction } from './start-functions.ts';
 
@@ -121,11 +120,4 @@ async function keepRunning({ functions }: LocalConnector, signal: AbortSignal): 
   await Promise.all([interrupted, ...processes.map(keep)]);
 }
 
-// The clients would look for Google's metadata server, which is not here.
-process.env.METADATA_SERVER_DETECTION = 'none';
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.stderr.write(`${failureText(error)}\n`);
-  process.exitCode = 1;
-}
+await runProgram(program);

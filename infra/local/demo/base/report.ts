@@ -1,4 +1,4 @@
-import { textTable } from '../../base/text-table.ts';
+import { textTable } from '../../../../shared/base/text-table.ts';
 import type { LocalCloud } from '../../cloud/cloud.ts';
 import type { RunningFunction } from '../../run/start-functions.ts';
 import { DATA_SET } from './flights.ts';
@@ -20,24 +20,28 @@ export function introduction(
     `  source:  ${DATA_SET.source}`,
     `  licence: ${DATA_SET.licence}`,
     '',
-    textTable(
+    textTable([
       ['what', 'kind', 'where'],
-      [
-        ...services.map(({ service, kind, endpoint }) => [service, kind, endpoint]),
-        ...functions.map(({ entryPoint, pipeline, process: { url, pid } }) => [
-          // Where one function is all there is, nobody asks whose.
-          pipeline === undefined || functions.length === 1 ? entryPoint : `${entryPoint} of ${pipeline}`,
-          ...['functions-framework', `${url} (process ${pid})`],
-        ]),
-      ],
-    ),
+      ...services.map(({ service, kind, endpoint }) => [service, kind, endpoint]),
+      ...functions.map(({ entryPoint, pipeline, process: { url, pid } }) => [
+        // Where one function is all there is, nobody asks whose.
+        pipeline === undefined || functions.length === 1 ? entryPoint : `${entryPoint} of ${pipeline}`,
+        ...['functions-framework', `${url} (process ${pid})`],
+      ]),
+    ]),
+    '',
     ...about,
     '',
   ].join('\n');
 }
 
-export const describeChecks = (checks: readonly Check[]): string =>
-  textTable(
-    ['what', 'got', 'must be', ''],
-    checks.map(({ what, got, mustBe, isRight }) => [what, count(got), count(mustBe), isRight ? 'ok' : 'WRONG']),
-  );
+/** With an empty line after it. */
+export function describeChecks(checks: readonly Check[]): string {
+  const rows = checks.map(({ what, got, mustBe, isRight }) => [
+    what,
+    count(got),
+    count(mustBe),
+    isRight ? 'ok' : 'WRONG',
+  ]);
+  return `${textTable([['what', 'got', 'must be', ''], ...rows], { numbersToTheRight: true })}\n`;
+}

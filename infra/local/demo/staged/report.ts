@@ -1,4 +1,4 @@
-import { textTable } from '../../base/text-table.ts';
+import { textTable } from '../../../../shared/base/text-table.ts';
 import { DEPARTURES } from '../base/departures.ts';
 import type { Platform } from '../base/platform.ts';
 import { count, describeChecks, introduction } from '../base/report.ts';
@@ -34,12 +34,16 @@ export function describeStaged({ checks, checkpoints, trouble, platform }: Stage
   return [
     '',
     textTable(
-      ['pipeline', 'checkpoint', 'segments', 'envelopes', 'completed → committed, ms', 'staged → committed, ms'],
-      checkpoints.map((one) => [
-        ...[one.pipeline, String(one.number), count(one.segments), count(one.envelopes)],
-        ...[count(committedAt(one) - one.completedAt), count(committedAt(one) - one.stagedAt)],
-      ]),
+      [
+        ['pipeline', 'checkpoint', 'segments', 'envelopes', 'completed → committed, ms', 'staged → committed, ms'],
+        ...checkpoints.map((one) => [
+          ...[one.pipeline, String(one.number), count(one.segments), count(one.envelopes)],
+          ...[count(committedAt(one) - one.completedAt), count(committedAt(one) - one.stagedAt)],
+        ]),
+      ],
+      { numbersToTheRight: true },
     ),
+    '',
     `time to visibility (oldest envelope staged → last one committed): ${visibility(checkpoints)}`,
     '',
     'What went wrong, on purpose:',
