@@ -2,11 +2,11 @@ import avro from 'avsc';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
-import { RecordError } from '../../../shared/base/errors.ts';
-import type { ResolvedFormat } from '../../../shared/mapping/declared/resolved.ts';
-import { type FieldValue, Instant, NumberText } from '../../../shared/mapping/values/field-value.ts';
-import { loadDecoder } from '../../../shared/mapping/formats/load-decoder.ts';
-import { jsonRecord, recordOf } from './records.ts';
+import { RecordError } from '../../../../shared/base/errors.ts';
+import type { ResolvedFormat } from '../../../../shared/mapping/declared/resolved.ts';
+import { type FieldValue, Instant, NumberText } from '../../../../shared/mapping/values/field-value.ts';
+import { loadDecoder } from '../../../../shared/mapping/formats/load-decoder.ts';
+import { jsonRecord, recordOf } from '../records.ts';
 
 type SchemaFormat = Exclude<ResolvedFormat, { type: 'json' }>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MINIMAL, documentOf, linesOf, problemsOf, resolvedSink, type Options } from './documents.ts';
+import { MINIMAL, documentOf, linesOf, problemsOf, resolvedSink, type Options } from '../documents.ts';
 
 const creating = (families: unknown): Options => ({
   ...MINIMAL,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RecordError } from '../../../shared/base/errors.ts';
-import type { CellType, PlainCellType } from '../../../shared/mapping/codecs/cell-types.ts';
-import { type CellCodec, cellCodec, type CellEncoding } from '../../../shared/mapping/codecs/cell-codec.ts';
-import { type FieldValue, Instant, NumberText } from '../../../shared/mapping/values/field-value.ts';
+import { RecordError } from '../../../../shared/base/errors.ts';
+import type { CellType, PlainCellType } from '../../../../shared/mapping/codecs/cell-types.ts';
+import { type CellCodec, cellCodec, type CellEncoding } from '../../../../shared/mapping/codecs/cell-codec.ts';
+import { type FieldValue, Instant, NumberText } from '../../../../shared/mapping/values/field-value.ts';
 
 type Present = NonNullable<FieldValue>;
 

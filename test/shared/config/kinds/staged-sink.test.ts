@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { ResolvedStagedSink, ResolvedStaging } from '../../../shared/config/resolved.ts';
-import { MAX_DURATION_MILLIS } from '../../../shared/config/units.ts';
-import { linesOf, resolvedOf, type Options } from './documents.ts';
-import { describeOptions, idRule, LONGEST, SIZES, type OptionCase, UNITS } from './option-cases.ts';
-import { REQUEST_OPTION_CASES } from './request-option-cases.ts';
+import type { ResolvedStagedSink, ResolvedStaging } from '../../../../shared/config/resolved.ts';
+import { MAX_DURATION_MILLIS } from '../../../../shared/config/units.ts';
+import { linesOf, resolvedOf, type Options } from '../documents.ts';
+import { describeOptions, idRule, LONGEST, SIZES, type OptionCase, UNITS } from '../option-cases.ts';
+import { REQUEST_OPTION_CASES } from '../request-option-cases.ts';
 
 /** The least that a staged sink needs. */
 const MINIMAL: Options = {

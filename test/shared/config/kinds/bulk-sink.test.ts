@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { MAX_DURATION_MILLIS } from '../../../shared/config/units.ts';
-import type { ResolvedBulkSink } from '../../../shared/config/resolved.ts';
-import { MINIMAL, linesOf, resolvedSink, withOption, type Options } from './documents.ts';
-import { describeOptions, LONGEST, SIZES, type OptionCase, UNITS } from './option-cases.ts';
+import { MAX_DURATION_MILLIS } from '../../../../shared/config/units.ts';
+import type { ResolvedBulkSink } from '../../../../shared/config/resolved.ts';
+import { MINIMAL, linesOf, resolvedSink, withOption, type Options } from '../documents.ts';
+import { describeOptions, LONGEST, SIZES, type OptionCase, UNITS } from '../option-cases.ts';
 
 const DEAD_LETTER: Options = { ...MINIMAL, failurePolicy: 'dead-letter', deadLetter: { topic: 'orders-dlq' } };
 

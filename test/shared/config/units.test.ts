@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseEmulatorEndpoint } from '../../../shared/config/addresses.ts';
-import { nearestName } from '../../../shared/config/nearest.ts';
 import {
   MAX_DURATION_MILLIS,
   formatDuration,
@@ -58,48 +56,4 @@ describe('durations and sizes', () => {
   test('the longest duration is the last whole millisecond of 2^63-1 nanoseconds', () => {
     expect(BigInt(MAX_DURATION_MILLIS)).toBe((2n ** 63n - 1n) / 1_000_000n);
   });
-});
-
-describe('emulator endpoints', () => {
-  test.each([
-    ['localhost:8086', 'localhost', 8086],
-    ['127.0.0.1:1', '127.0.0.1', 1],
-    ['[::1]:65535', '[::1]', 65_535],
-    ['::1:80', '::1', 80],
-    ['HOST.example:0080', 'HOST.example', 80],
-  ])('%s is host %s and port %i', (text, host, port) => {
-    expect(parseEmulatorEndpoint(text)).toEqual({ host, port });
-  });
-
-  test.each([
-    '',
-    'localhost',
-    ':8086',
-    'localhost:',
-    'localhost:0',
-    'localhost:65536',
-    'localhost:+80',
-    'localhost:-1',
-    'localhost:8o',
-    'localhost:1e3',
-    'localhost:٨٠',
-    ' localhost:80',
-    'localhost:80 ',
-    'local host:80',
-    'localhost: 80',
-    'local\u00a0host:80',
-  ])('%j is none', (text) => {
-    expect(parseEmulatorEndpoint(text)).toBeUndefined();
-  });
-});
-
-test.each([
-  ['maxInflightEntries', 'maxInFlightEntries'],
-  ['max_in_flight_entries', 'maxInFlightEntries'],
-  ['tabel', 'table'],
-  ['topics', 'topic'],
-  ['zzz', undefined],
-  ['', undefined],
-])('of what was written, %j is nearest to %j', (written, nearest) => {
-  expect(nearestName(written, ['table', 'topic', 'maxInFlightEntries'])).toBe(nearest);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { RecordError } from '../../../shared/base/errors.ts';
-import type { MappedWrite } from '../../../shared/mapping/modes/write.ts';
-import type { AggregateValue, Mutation } from '../../../shared/model/mutation.ts';
-import { mapRecord } from './mappings.ts';
-import { PUBLISH_TIME_MICROS, recordOf } from './records.ts';
+import { RecordError } from '../../../../shared/base/errors.ts';
+import type { MappedWrite } from '../../../../shared/mapping/modes/write.ts';
+import type { AggregateValue, Mutation } from '../../../../shared/model/mutation.ts';
+import { mapRecord } from '../mappings.ts';
+import { PUBLISH_TIME_MICROS, recordOf } from '../records.ts';
 
 /** The publish time of the samples, floored to the millisecond. */
 const AT = (PUBLISH_TIME_MICROS / 1000n) * 1000n;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ResolvedRequestSink } from '../../../shared/config/resolved.ts';
-import { linesOf, resolvedOf, type Options } from './documents.ts';
-import { describeOptions, idRule, type OptionCase } from './option-cases.ts';
-import { REQUEST_OPTION_CASES } from './request-option-cases.ts';
+import type { ResolvedRequestSink } from '../../../../shared/config/resolved.ts';
+import { linesOf, resolvedOf, type Options } from '../documents.ts';
+import { describeOptions, idRule, type OptionCase } from '../option-cases.ts';
+import { REQUEST_OPTION_CASES } from '../request-option-cases.ts';
 
 /** The least that a request sink needs: the requests may name their tables. */
 const MINIMAL: Options = { kind: 'request-sink', topic: 'orders', project: 'p', serializer: 'request' };
