@@ -1,14 +1,11 @@
-import { deadLettersOf } from '../../shared/config/dead-letters.ts';
+import { deadLettersOf, LETTERS_PATH } from '../../shared/config/dead-letters.ts';
 import type { ResolvedPipeline } from '../../shared/config/resolved.ts';
 import { type LetterReader, openLetter } from '../../shared/letters/read.ts';
 import { letterRights, type LetterRights } from '../../shared/letters/rights.ts';
 import type { PreparingSerializer, Serializer } from '../../shared/mapping/serializer.ts';
 import type { PushedMessage } from '../../shared/model/record.ts';
 
-/** The path by which a function takes dead letters back: that of its push subscription to the topic for replays. */
-export const LETTERS_PATH = '/letters';
-
-/** Whether a request came by that path. */
+/** Whether a request came by the path of letters. */
 export const isLettersPath = (path: string | undefined): boolean =>
   path === LETTERS_PATH || path === `${LETTERS_PATH}/`;
 

@@ -1,11 +1,12 @@
 import { startDeadline } from '../../shared/base/deadline.ts';
 import { RedeliverError } from '../../shared/base/errors.ts';
+import { LETTERS_PATH } from '../../shared/config/dead-letters.ts';
 import type { ResolvedInput, ResolvedSink } from '../../shared/config/resolved.ts';
 import { decodePush } from '../../shared/google/pubsub/push-body.ts';
 import type { PushedMessage } from '../../shared/model/record.ts';
 import type { Handler } from './entry-point.ts';
 import { answerRedelivery } from './answer.ts';
-import { isLettersPath, LETTERS_PATH } from './letters.ts';
+import { isLettersPath } from './letters.ts';
 import { drainOf, type Ending, type Instance } from './instance.ts';
 import type { Environment } from './surroundings.ts';
 

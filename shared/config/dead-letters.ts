@@ -2,6 +2,9 @@ import type { ConfigProblem } from '../base/errors.ts';
 import { problem } from './problems.ts';
 import type { DeadLetterPayload, ResolvedDeadLetter, ResolvedFailure, ResolvedPipeline } from './resolved.ts';
 
+/** The path by which a function takes dead letters back, pushed from the topic that they come back by. */
+export const LETTERS_PATH = '/letters';
+
 /** Where a pipeline's dead letters go and come back by; undefined where none of its policies makes any. Pure. */
 export function deadLettersOf(pipeline: ResolvedPipeline): ResolvedDeadLetter<DeadLetterPayload> | undefined {
   const policies: ResolvedFailure<DeadLetterPayload>[] = [

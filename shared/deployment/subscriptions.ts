@@ -1,5 +1,5 @@
 import { qualify } from '../model/pubsub-name.ts';
-import { deadLettersOf } from '../config/dead-letters.ts';
+import { deadLettersOf, LETTERS_PATH } from '../config/dead-letters.ts';
 import type { ResolvedPipeline } from '../config/resolved.ts';
 
 /** What a pipeline needs of Pub/Sub. Pure. */
@@ -36,7 +36,7 @@ export type Purpose = 'records' | 'letters' | 'work' | 'dead-letters' | 'results
 export type PushedPurpose = Exclude<Purpose, 'dead-letters' | 'results'>;
 
 /** Of the function's address, for each purpose. Letters come by a path of their own, so that nothing else is taken for one. */
-const PATHS: Readonly<Record<PushedPurpose, string>> = { records: '/', letters: '/letters', work: '/' };
+const PATHS: Readonly<Record<PushedPurpose, string>> = { records: '/', letters: LETTERS_PATH, work: '/' };
 
 export interface PlannedPush {
   /** A function of the plan, by its name. */

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { MutateRowsRequest_Entry } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { deadLetterOf } from '../../shared/letters/write.ts';
 import { identityOf } from '../../shared/model/identity.ts';
 import { aggregate, entry, setCell } from '../support/bigtable-raw-client.ts';
+import { failedRecord } from '../support/failed-record.ts';
+import { recordOf } from '../support/pushed-message.ts';
 import { PIPELINE, type StagedHarness, startStaged } from '../support/staged-harness.ts';
 
 /** An entry that adds one to the row's sum: it counts as often as it is applied. */
@@ -64,6 +67,19 @@ test('the sum is exactly the number of messages, whatever is delivered twice, to
   await settle(staged);
   expect(await sumOfRow(staged, 'k')).toBe(40n);
   expect(staged.count('requestsDeduplicated')).toBe(21);
+});
+
+test('a letter counts once however often it comes back, and beside its own message', async () => {
+  await using staged = await startStaged();
+  const failed = failedRecord({ record: recordOf({ messageId: 'm-1', data: counting('k') }) });
+  const { data, attributes } = deadLetterOf(failed, { pipeline: PIPELINE, payload: 'record' }, 0);
+  for (let times = 0; times < 3; times += 1) {
+    expect(await staged.pushLetter({ data, attributes })).toEqual({ status: 204, text: '' });
+  }
+  await staged.push({ data: counting('k'), messageId: 'm-1' });
+  await settle(staged);
+  expect(await sumOfRow(staged, 'k')).toBe(1n);
+  expect(staged.count('requestsDeduplicated')).toBe(3);
 });
 
 test('concurrent messages share segments', async () => {

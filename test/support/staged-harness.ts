@@ -41,6 +41,8 @@ export interface StagedHarness extends AsyncDisposable {
   readonly logs: readonly LogLine[];
   /** One push to `stagedSink`. */
   push(message: TestMessage): Promise<Answer>;
+  /** One push of the topic for replays to `stagedSink`. */
+  pushLetter(message: TestMessage): Promise<Answer>;
   /** Another instance of `stagedSink`. */
   another(): Promise<(message: TestMessage) => Promise<Answer>>;
   /** One tick of the coordinator: the work that it sends out. */
@@ -81,12 +83,12 @@ export async function startStaged({ pipeline }: StagedOptions = {}): Promise<Sta
     return handler;
   };
   const pushesTo =
-    (handler: Handler) =>
+    (handler: Handler, path = '/') =>
     async (message: TestMessage): Promise<Answer> => {
-      const { status, text = '' } = await handler(pushBody(message));
+      const { status, text = '' } = await handler(pushBody(message), path);
       return { status, text };
     };
-  const push = pushesTo(await start(startStagedSink));
+  const sink = await start(startStagedSink);
   let committer: Promise<Handler> | undefined;
   let database: StageDatabase | undefined;
 
@@ -95,7 +97,8 @@ export async function startStaged({ pipeline }: StagedOptions = {}): Promise<Sta
     firestore,
     client,
     logs,
-    push,
+    push: pushesTo(sink),
+    pushLetter: pushesTo(sink, '/letters'),
     another: async () => pushesTo(await start(startStagedSink)),
     async tick() {
       database ??= createStageDatabase({ databaseId: '(default)', projectId: 'p' });
