@@ -47,8 +47,9 @@ export interface LocalBigtable extends RpcServer<BigtableCalls> {
 }
 
 /**
- * Starts a Bigtable that speaks the real gRPC APIs (data, table admin, and of instance admin what tells of app profiles) on 127.0.0.1 with the status codes, limits
- * and semantics of the service, so that Google's clients and ours connect unchanged.
+ * Starts a Bigtable that speaks the real gRPC APIs (data, table admin, and of instance admin the app profiles) on
+ * 127.0.0.1 with the status codes, limits and semantics of the service, so that Google's clients and ours connect
+ * unchanged.
  *
  * @example
  * const bigtable = await startBigtableServer();
