@@ -134,7 +134,18 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['infra/local/base/', ['shared/model', 'shared/base']],
   // The demo holds a serializer as a user writes one.
   ['infra/local/demo/', ['infra/local/', 'shared/model', 'shared/base', 'shared/mapping']],
-  ['infra/local/', ['shared/model', 'shared/base', 'shared/proto', 'shared/config', 'shared/deployment']],
+  // The cloud stands without a connector; a connector runs on it; demos run connectors.
+  [
+    'infra/local/cloud/',
+    ['infra/local/base', 'infra/local/servers', 'shared/model', 'shared/base', 'shared/proto', 'shared/config'],
+  ],
+  [
+    'infra/local/run/',
+    [
+      ...['infra/local/base', 'infra/local/servers', 'infra/local/cloud'],
+      ...['shared/model', 'shared/base', 'shared/config', 'shared/deployment'],
+    ],
+  ],
   ['infra/', ['shared/', 'functions/']],
   ['test/', ['shared/', 'functions/', 'infra/']],
 ];
