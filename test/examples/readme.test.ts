@@ -10,6 +10,7 @@ import { loadFlights } from '../../infra/local/demo/base/flights.ts';
 import { planMessages } from '../../infra/local/demo/bulk/plan.ts';
 import { conclude } from '../../infra/local/demo/base/verdict.ts';
 import { judge, type Observed } from '../../infra/local/demo/bulk/verdict.ts';
+import { deadLettersOf } from '../../shared/config/dead-letters.ts';
 import { resolveConfig } from '../../shared/config/resolve.ts';
 import { loadModuleSerializer } from '../../shared/mapping/module-serializer.ts';
 import { run } from '../functions/cli/fakes.ts';
@@ -99,9 +100,11 @@ test('the push subscriptions that are created are those of the configurations', 
   const known = pipelines.flatMap((pipeline) => {
     const { input } = pipeline;
     const staging = pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint' && pipeline.commit;
+    const letters = deadLettersOf(pipeline);
     return [
       `${idOf(input.subscription)} of ${idOf(input.topic)}`,
       ...(staging ? [`${idOf(staging.commitSubscription)} of ${idOf(staging.commitTopic)}`] : []),
+      ...(letters ? [`${idOf(letters.replaySubscription)} of ${idOf(letters.replayTopic)}`] : []),
     ];
   });
   const created = scripts.flatMap(({ code }) =>
@@ -110,7 +113,7 @@ test('the push subscriptions that are created are those of the configurations', 
       ([, subscription = '', topic = '']) => `${subscription} of ${topic}`,
     ),
   );
-  expect(created).toHaveLength(4);
+  expect(created).toHaveLength(5);
   expect(known).toEqual(expect.arrayContaining(created));
 });
 
