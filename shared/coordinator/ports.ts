@@ -1,5 +1,5 @@
 import type { Lease } from '../model/lease.ts';
-import type { CommitResult, Version, Versioned } from '../model/versioned.ts';
+import type { CommitResult, Version, Versioned } from '../model/store.ts';
 
 /** The document of a pipeline: the state of its kind, and the coordinator's lease. */
 export type Led<State> = State & {

@@ -1,4 +1,4 @@
-import type { CommitResult, Version, Versioned } from '../model/versioned.ts';
+import type { CommitResult, Version, Versioned } from '../model/store.ts';
 import type { LedStore } from '../coordinator/ports.ts';
 import type {
   Backlog,

@@ -1,5 +1,5 @@
 import type { Led } from '../coordinator/ports.ts';
-import type { Version } from '../model/versioned.ts';
+import type { Version } from '../model/store.ts';
 
 /**
  * What is durable of a staged pipeline. Plain values; times are milliseconds since the epoch. Every write of them is

@@ -8,7 +8,7 @@ import {
   type StatusStore,
 } from '../../shared/staged/ports.ts';
 import type { CheckpointState, PipelineState, SegmentHead } from '../../shared/staged/state.ts';
-import type { Versioned } from '../../shared/model/versioned.ts';
+import type { Versioned } from '../../shared/model/store.ts';
 
 /** All views of one staged pipeline's documents. */
 export interface StageStores {

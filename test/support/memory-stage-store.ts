@@ -8,8 +8,7 @@ import {
   type StatusStore,
 } from '../../shared/staged/ports.ts';
 import type { CheckpointState, PipelineState, SegmentHead } from '../../shared/staged/state.ts';
-import type { Versioned } from '../../shared/model/versioned.ts';
-import { StoreError } from '../../shared/model/store-error.ts';
+import { StoreError, type Versioned } from '../../shared/model/store.ts';
 
 /** One call of a port, counted over all of them from 1. */
 export interface StoreCall {

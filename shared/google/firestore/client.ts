@@ -1,6 +1,6 @@
 import type { FieldValue, Firestore, Timestamp } from '@google-cloud/firestore';
 import { toError } from '../../base/errors.ts';
-import { StoreError } from '../../model/store-error.ts';
+import { StoreError } from '../../model/store.ts';
 
 /** A client, and the values that only its own classes can make. */
 export interface FirestoreClient {

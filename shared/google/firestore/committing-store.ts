@@ -1,8 +1,7 @@
 import type { DocumentSnapshot, WriteBatch } from '@google-cloud/firestore';
 import type { CommittingStore, StoredSegment } from '../../staged/ports.ts';
 import type { SegmentHead } from '../../staged/state.ts';
-import type { Version } from '../../model/versioned.ts';
-import { StoreError } from '../../model/store-error.ts';
+import { StoreError, type Version } from '../../model/store.ts';
 import { HEAD_FIELDS, readPayload, readSegmentHead, unchangedSince, versionAt, versionOf } from './documents.ts';
 import { commitBatch, type OpenDocuments, type PipelineDocuments, resultOf } from './pipeline-documents.ts';
 import { storeCall } from './store-call.ts';

@@ -3,7 +3,7 @@ import type { Query, QueryDocumentSnapshot, WriteBatch } from '@google-cloud/fir
 import type { FencedCommit } from '../../coordinator/ports.ts';
 import type { CoordinatorStore } from '../../staged/ports.ts';
 import type { CheckpointChanges, Progress, SegmentHead } from '../../staged/state.ts';
-import type { Versioned } from '../../model/versioned.ts';
+import type { Versioned } from '../../model/store.ts';
 import {
   checkpointFields,
   HEAD_FIELDS,

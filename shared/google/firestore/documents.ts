@@ -1,7 +1,6 @@
 import type { DocumentSnapshot, Timestamp as VendorTimestamp } from '@google-cloud/firestore';
 import type { CheckpointState, PipelineState, SegmentHead, SegmentLease } from '../../staged/state.ts';
-import type { Version } from '../../model/versioned.ts';
-import { StoreError } from '../../model/store-error.ts';
+import { StoreError, type Version } from '../../model/store.ts';
 import type { FirestoreClient } from './client.ts';
 
 /**

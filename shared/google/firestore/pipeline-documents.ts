@@ -1,6 +1,6 @@
 import type { CollectionReference, DocumentReference, WriteBatch, WriteResult } from '@google-cloud/firestore';
 import type { PipelineState } from '../../staged/state.ts';
-import type { CommitResult, Versioned } from '../../model/versioned.ts';
+import type { CommitResult, Versioned } from '../../model/store.ts';
 import type { FirestoreClient } from './client.ts';
 import { checkpointId, readPipelineState, versionOf } from './documents.ts';
 import { isLostPrecondition, storeCall } from './store-call.ts';

@@ -1,6 +1,6 @@
 import type { DocumentReference } from '@google-cloud/firestore';
 import { MAX_SEGMENT_BYTES, MAX_SEGMENTS_PER_COMMIT, type NewSegment, type StagingStore } from '../../staged/ports.ts';
-import { StoreError } from '../../model/store-error.ts';
+import { StoreError } from '../../model/store.ts';
 import { stagedFields } from './documents.ts';
 import { type OpenDocuments, type PipelineDocuments, readPipelineDocument } from './pipeline-documents.ts';
 import { storeCall } from './store-call.ts';

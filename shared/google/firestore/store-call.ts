@@ -2,7 +2,7 @@ import { abortable } from '../../base/abort.ts';
 import { abortReason } from '../../base/clock.ts';
 import { toError } from '../../base/errors.ts';
 import { STATUSES, type StatusName, statusName } from '../../model/status.ts';
-import { StoreError } from '../../model/store-error.ts';
+import { StoreError } from '../../model/store.ts';
 
 /**
  * One call of the client, as a step of an operation: ends with the signal, and rejects with a {@link StoreError} that

@@ -9,7 +9,7 @@ import {
   type SegmentHead,
 } from '../state.ts';
 import type { CommitWork } from '../work-message.ts';
-import type { Versioned } from '../../model/versioned.ts';
+import type { Versioned } from '../../model/store.ts';
 
 /** The decision of a tick: state and `now` in, one commit and its messages out. Pure. */
 

@@ -1,7 +1,7 @@
 import { CLOCK_SKEW_MILLIS, hasRunOut } from '../../model/lease.ts';
 import type { CheckpointState, SegmentHead, SegmentLease } from '../state.ts';
 import type { CommitWork } from '../work-message.ts';
-import type { Versioned } from '../../model/versioned.ts';
+import type { Versioned } from '../../model/store.ts';
 
 /**
  * How the work of completed checkpoints reaches a committer: a message, and for its time a lease of nobody's. Where the

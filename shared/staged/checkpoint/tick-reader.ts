@@ -10,7 +10,7 @@ import {
 import { dueLooks, type Looks, nextLooks } from './dispatch.ts';
 import type { CoordinatorStore } from '../ports.ts';
 import type { Backlog, CheckpointState, SegmentHead } from '../state.ts';
-import type { Versioned } from '../../model/versioned.ts';
+import type { Versioned } from '../../model/store.ts';
 
 /** What was read for one decision; `looked` are the checkpoints that `owned` was read of. */
 export type TickRead = Pick<TickView, 'staged' | 'stagedInAll' | 'open' | 'owned'> & {

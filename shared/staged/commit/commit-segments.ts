@@ -5,7 +5,7 @@ import { type HeldSegment, HeldSegments } from './held-segments.ts';
 import type { CommittingStore } from '../ports.ts';
 import type { CommitWork } from '../work-message.ts';
 import { decodeSegment } from '../envelope/segment.ts';
-import { StoreError } from '../../model/store-error.ts';
+import { StoreError } from '../../model/store.ts';
 import { applyEnvelopes, type EnvelopeApplying } from '../write/write-envelopes.ts';
 
 /** Everything that draining needs; made once per instance by the wiring. */

@@ -4,7 +4,7 @@ import type { Runtime } from '../../base/runtime.ts';
 import { hasRunOut } from '../../model/lease.ts';
 import type { CommittingStore, StoredSegment } from '../ports.ts';
 import type { SegmentHead, SegmentLease } from '../state.ts';
-import type { Version } from '../../model/versioned.ts';
+import type { Version } from '../../model/store.ts';
 
 /** How long a claim lasts without being renewed: what a killed committer holds is anybody's after it. */
 export const SEGMENT_LEASE_MILLIS = 30_000;

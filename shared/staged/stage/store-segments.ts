@@ -3,7 +3,7 @@ import { abortReason, sleep } from '../../base/clock.ts';
 import { DeadlineError, toError } from '../../base/errors.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { NewSegment, StagingStore } from '../ports.ts';
-import { StoreError } from '../../model/store-error.ts';
+import { StoreError } from '../../model/store.ts';
 
 export interface Storing {
   readonly store: Pick<StagingStore, 'stage'>;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Decider } from '../../../shared/coordinator/decider.ts';
 import type { FencedCommit, Led, LedStore } from '../../../shared/coordinator/ports.ts';
 import { createTicks, type Ticks } from '../../../shared/coordinator/tick.ts';
-import type { CommitResult, Versioned } from '../../../shared/model/versioned.ts';
+import type { CommitResult, Versioned } from '../../../shared/model/store.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 /** The smallest kind of pipeline: each decision takes one number, up to a last one. */

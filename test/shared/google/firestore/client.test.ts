@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
-import { StoreError } from '../../../../shared/model/store-error.ts';
+import { StoreError } from '../../../../shared/model/store.ts';
 import { withEnvironment } from '../../../support/environment.ts';
 
 /** Left to itself the client ends the process here, with an unhandled rejection: that would fail this file. */

@@ -8,7 +8,7 @@ import {
 import type { StatusName } from '../../../../shared/model/status.ts';
 import type { NewSegment } from '../../../../shared/staged/ports.ts';
 import type { PipelineState } from '../../../../shared/staged/state.ts';
-import { StoreError } from '../../../../shared/model/store-error.ts';
+import { StoreError } from '../../../../shared/model/store.ts';
 import { withEnvironment } from '../../../support/environment.ts';
 
 /** What only Firestore does: answers that are lost, statuses, waits. What every store does is in test/contract. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { decideCheckpoint, type TickView } from '../../../../shared/staged/checkpoint/decide-checkpoint.ts';
 import { dispatchLease, packWork, ranOut } from '../../../../shared/staged/checkpoint/dispatch.ts';
 import type { CheckpointState, SegmentHead } from '../../../../shared/staged/state.ts';
-import type { Versioned } from '../../../../shared/model/versioned.ts';
+import type { Versioned } from '../../../../shared/model/store.ts';
 import { OPTIONS } from '../../../support/tick-world.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -3,7 +3,7 @@ import { RedeliverError } from '../../../../shared/base/errors.ts';
 import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
 import { MAX_SEGMENTS_PER_COMMIT } from '../../../../shared/staged/ports.ts';
 import { MAX_COMMITS, MAX_CONCURRENT_COMMITS } from '../../../../shared/staged/stage/stager.ts';
-import { StoreError } from '../../../../shared/model/store-error.ts';
+import { StoreError } from '../../../../shared/model/store.ts';
 import { cell, envelopeOf, identityNumber, rowEntry } from '../../../support/envelopes.ts';
 import { stagingHarness, type StagingHarness } from '../../../support/staging-harness.ts';
 

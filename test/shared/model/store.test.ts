@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StoreError } from '../../../shared/model/store-error.ts';
+import { StoreError } from '../../../shared/model/store.ts';
 
 test('says what was attempted, what came back and what to do', () => {
   const error = new StoreError('store 3 segments', 'PERMISSION_DENIED', 'Missing or insufficient permissions.');

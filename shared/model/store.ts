@@ -1,6 +1,17 @@
 import { ConnectorError } from '../base/errors.ts';
 import { STATUSES, type StatusName } from './status.ts';
 
+/** A document as it was read. Opaque; a commit that names it happens only if the document is unchanged. */
+export type Version = string;
+
+export interface Versioned<Value> {
+  readonly value: Value;
+  readonly version: Version;
+}
+
+/** `conflict`: a document had changed since it was read, and nothing at all was written. */
+export type CommitResult = 'committed' | 'conflict';
+
 /**
  * The durable store did not do what it was asked, or did not say that it did: a commit may have happened or not.
  * Nothing is lost by it: a message that was not acknowledged is redelivered, and a decision that was not stored is made again.
