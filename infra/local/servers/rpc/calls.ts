@@ -106,7 +106,7 @@ const unary =
     );
   };
 
-/** What a lost answer loses of a stream is every message of it. */
+/** A lost answer of a stream loses every message of it. */
 const streamed =
   (context: AnyContext, method: string, serveOne: AnyStreamed): handleServerStreamingCall<unknown, unknown> =>
   (call) => {
@@ -145,7 +145,7 @@ async function runCall(
   return answer;
 }
 
-/** What happens to a call before it is served. Throws where it is refused. */
+/** The part of a call's course before it is served. Throws where the call is refused. */
 export async function enterCall<Points extends FaultPoints<Points>, Method extends keyof Points>(
   context: CallContext<Points>,
   method: Method,
@@ -170,7 +170,7 @@ async function refuse(
   throw refusal(status);
 }
 
-/** A thrown error as grpc-js wants it. What is no refusal is a defect of the server: it is told, and INTERNAL. */
+/** A thrown error as grpc-js wants it. Any but a refusal is a defect of the server: the log is told, the caller sees INTERNAL. */
 export function asRefusal<Points extends FaultPoints<Points>>(
   context: CallContext<Points>,
   method: string,
