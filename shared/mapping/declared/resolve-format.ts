@@ -1,5 +1,14 @@
-import avro from 'avsc';
-import { isArray, isMap, isRecord, isUnion, valuesOf } from '../formats/avro-types.ts';
+import type avro from 'avsc';
+import {
+  type AvroTypes,
+  compileAvro,
+  compileRevision,
+  isArray,
+  isMap,
+  isRecord,
+  isUnion,
+  valuesOf,
+} from '../formats/avro-types.ts';
 import { parseMessage, protobufHas } from '../formats/protobuf-schema.ts';
 import { memberPath, refuseAll, type Report } from './problems.ts';
 import type { ResolvedFormat } from './resolved.ts';
@@ -45,6 +54,11 @@ export function resolveFormat(
     return revision ? [[id, revision.text] as const] : [];
   });
   if (!main) return undefined;
+  const { avro: reader } = main.schema;
+  for (const [id, text] of reader ? revisions : []) {
+    const at = memberPath(path, 'revisions', id);
+    attempt(() => reader && compileRevision(reader, text), at, 'must be readable as schema', text, report);
+  }
   return {
     schema: main.schema,
     format: {
@@ -113,6 +127,7 @@ export interface RecordSchema {
   readonly has: (path: readonly string[]) => boolean;
   /** Protobuf: the full name of the record's message. */
   readonly message?: string;
+  readonly avro?: AvroTypes;
 }
 
 /** Reads a schema. Throws an `Error` whose message says what is wrong with the text. */
@@ -123,9 +138,8 @@ export function readRecordSchema(type: 'avro' | 'protobuf', text: string, messag
 }
 
 function readAvro(text: string): RecordSchema {
-  const type = avro.Type.forSchema(JSON.parse(text) as avro.Schema, { wrapUnions: 'always' });
-  if (!isRecord(type)) throw new Error('the outermost type must be a record');
-  return { has: (path) => avroHas(type, path) };
+  const types = compileAvro(text);
+  return { has: (path) => avroHas(types.type, path), avro: types };
 }
 
 const INDEX = /^(?:0|[1-9]\d*)$/;

@@ -11,6 +11,7 @@ import {
   isRecord,
   isUnion,
   type LogicalKind,
+  NANOS,
   valuesOf,
 } from './avro-types.ts';
 
@@ -20,9 +21,10 @@ export type AvroReader = (value: FieldValue | undefined, path: string) => FieldV
 /**
  * Compiles the walk from a datum to a field value. The library's decoded form and Avro's JSON encoding have the same
  * shape (unions wrapped in their branch's name) and differ in the leaves alone, so one walk reads both; the library's
- * own JSON reading would lose digits of longs.
+ * own JSON reading would lose digits of longs. As a `datum` the value stays in the library's form, to be written.
  */
-export function avroReader({ type: root, logical }: AvroTypes): AvroReader {
+export function avroReader({ type: root, logical }: AvroTypes, form: 'value' | 'datum' = 'value'): AvroReader {
+  const isDatum = form === 'datum';
   const readers = new Map<avro.Type, AvroReader>();
   return readerOf(root);
 
@@ -52,21 +54,30 @@ export function avroReader({ type: root, logical }: AvroTypes): AvroReader {
       return (value, path) => {
         if (!hasMembers(value)) return refuseValue(path, 'must be a map', value);
         return Object.fromEntries(
-          Object.entries(value).map(([name, inner]) => [name, member(inner, `${path}.${name}`)]),
+          Object.entries(value).map(([name, inner]) => {
+            if (!name.isWellFormed()) return refuseValue(path, 'must have keys of well-formed Unicode', name);
+            return [name, member(inner, `${path}.${name}`)];
+          }),
         );
       };
     }
-    return leafReader(type, logical.get(type));
+    const read = primitiveReader(type, isDatum);
+    const kind = isDatum ? undefined : logical.get(type);
+    return kind ? (value, path) => logicalValue(kind, read(value, path), path) : read;
   }
 
   function recordReader(type: avro.types.RecordType): AvroReader {
-    const fields = type.fields.map((field) => ({ field, read: readerOf(field.type) }));
+    const fields = type.fields.map((field) => ({
+      field,
+      names: [field.name, ...field.aliases],
+      read: readerOf(field.type),
+    }));
     return (value, path) => {
       if (!hasMembers(value)) return refuseValue(path, 'must be a record', value);
-      const members = fields.map(({ field, read }) => {
+      const members = fields.map(({ field, names, read }) => {
         const at = path === '' ? field.name : `${path}.${field.name}`;
-        const member = Object.hasOwn(value, field.name) ? value[field.name] : (field.defaultValue() as FieldValue);
-        return [field.name, read(member, at)] as const;
+        const member = memberOf(value, names, at);
+        return [field.name, read(member === undefined ? (field.defaultValue() as FieldValue) : member, at)] as const;
       });
       return Object.fromEntries(members);
     };
@@ -78,9 +89,9 @@ export function avroReader({ type: root, logical }: AvroTypes): AvroReader {
       if (value === null && branches.has('null')) return null;
       const [entry, ...more] = hasMembers(value) ? Object.entries(value) : [];
       const read = entry && more.length === 0 ? branches.get(entry[0]) : undefined;
-      return read && entry
-        ? read(entry[1], path)
-        : refuseValue(path, 'must be one branch of its union, by name', value);
+      if (!read || !entry) return refuseValue(path, 'must be one branch of its union, by name', value);
+      const inner = read(entry[1], path);
+      return isDatum ? { [entry[0]]: inner } : inner;
     };
   }
 }
@@ -93,19 +104,23 @@ const hasMembers = (value: FieldValue | undefined): value is FieldObject =>
   !Buffer.isBuffer(value) &&
   !(value instanceof NumberText);
 
-function leafReader(type: avro.Type, logical: LogicalKind | undefined): AvroReader {
-  const read = primitiveReader(type);
-  return logical ? (value, path) => logicalValue(logical, read(value, path)) : read;
+/** The member by its name or by an alias: JSON names its members, so an older name is read as binary Avro is. */
+function memberOf(value: FieldObject, names: readonly string[], path: string): FieldValue | undefined {
+  const [only, ...aliases] = names;
+  if (only !== undefined && aliases.length === 0) return Object.hasOwn(value, only) ? value[only] : undefined;
+  const [name, ...more] = names.filter((candidate) => Object.hasOwn(value, candidate));
+  if (more.length > 0) return refuseValue(path, 'must be there under one of its names', value);
+  return name === undefined ? undefined : value[name];
 }
 
-function primitiveReader(type: avro.Type): AvroReader {
+function primitiveReader(type: avro.Type, isDatum: boolean): AvroReader {
   switch (type.typeName) {
     case 'null':
       return (value, path) => (value === null ? null : refuseValue(path, 'must be null', value));
     case 'boolean':
       return (value, path) => (typeof value === 'boolean' ? value : refuseValue(path, 'must be a boolean', value));
     case 'int':
-      return integerReader(32);
+      return isDatum ? (value, path) => Number(integerReader32(value, path)) : integerReader32;
     case 'long':
     case 'abstract:long':
       return integerReader(64);
@@ -115,7 +130,10 @@ function primitiveReader(type: avro.Type): AvroReader {
     case 'bytes':
       return (value, path) => bytesOf(value) ?? refuseValue(path, 'must be bytes', value);
     case 'string':
-      return (value, path) => (typeof value === 'string' ? value : refuseValue(path, 'must be a string', value));
+      return (value, path) =>
+        typeof value === 'string' && value.isWellFormed()
+          ? value
+          : refuseValue(path, typeof value === 'string' ? 'must be well-formed Unicode' : 'must be a string', value);
   }
   if (isFixed(type)) {
     return (value, path) => {
@@ -124,10 +142,13 @@ function primitiveReader(type: avro.Type): AvroReader {
     };
   }
   if (isEnum(type)) {
-    return (value, path) =>
-      typeof value === 'string' && type.symbols.includes(value)
-        ? value
-        : refuseValue(path, 'must be a symbol of its enum', value);
+    const { default: standIn } = type as { readonly default?: string };
+    return (value, path) => {
+      if (typeof value === 'string' && type.symbols.includes(value)) return value;
+      // The symbol of a newer schema, which its default stands in for as it does in binary Avro.
+      if (typeof value === 'string' && standIn !== undefined && !isDatum) return standIn;
+      return refuseValue(path, 'must be a symbol of its enum', value);
+    };
   }
   throw new TypeError(`Avro schema: type ${type.typeName} is not known`);
 }
@@ -141,6 +162,8 @@ function integerReader(bits: number): AvroReader {
     return refuseValue(path, `must be a ${bits}-bit integer`, value);
   };
 }
+
+const integerReader32 = integerReader(32);
 
 function readFloat(value: FieldValue | undefined, path: string): FieldValue {
   if (typeof value === 'number') return value;
@@ -156,20 +179,27 @@ function bytesOf(value: FieldValue | undefined): Buffer | undefined {
   return bytes.toString('latin1') === value ? bytes : undefined;
 }
 
-function logicalValue(logical: LogicalKind, value: FieldValue): FieldValue {
+const NANOS_PER_DAY = 86_400_000_000_000n;
+
+function logicalValue(logical: LogicalKind, value: FieldValue, path: string): FieldValue {
   if (logical.kind === 'decimal') {
-    if (!Buffer.isBuffer(value) || value.length === 0) return value;
+    if (!Buffer.isBuffer(value) || value.length === 0) return refuseValue(path, 'must have a byte at least', value);
     const unscaled = BigInt.asIntN(value.length * 8, BigInt(`0x${value.toString('hex')}`));
     return new NumberText(formatDecimal({ unscaled, scale: logical.scale }));
   }
   if (typeof value !== 'bigint') return value;
   switch (logical.kind) {
     case 'instant':
-      return new Instant(value * logical.nanosPerUnit);
+      // A local time has no zone: it is read as if its clock showed UTC, as the page of serializers says.
+      return new Instant(value * NANOS[logical.unit]);
     case 'date':
       return formatDate(Number(value));
-    case 'time':
+    case 'time': {
+      const nanos = value * NANOS[logical.unit];
+      if (nanos < 0n || nanos >= NANOS_PER_DAY)
+        return refuseValue(path, 'must be a time of day, below 24 hours', value);
       // A count alone would be taken for milliseconds later; ISO text says what it is.
-      return formatInstant(value * logical.nanosPerUnit).slice('1970-01-01T'.length, -1);
+      return formatInstant(nanos).slice('1970-01-01T'.length, -1);
+    }
   }
 }

@@ -30,7 +30,7 @@ export const formatSchema = z
         )
         .optional()
         .describe(
-          'Schemas that records were written with, by revision id (attribute googclient_schemarevisionid). When set, a message of another revision is refused; Avro records are resolved to `schema`. Default: `schema` reads every revision, which for binary Avro is only right while the schema does not change.',
+          'Schemas that records were written with, by revision id (attribute googclient_schemarevisionid). When set, a message of another revision is refused; Avro records are resolved to `schema`, which must be able to read them: a logical type of another scale or unit is refused. Default: `schema` reads every revision, which for binary Avro is only right while the schema does not change.',
         ),
     }),
   ])
