@@ -64,6 +64,16 @@ export function sleep(clock: Clock, delayMillis: number, signal?: AbortSignal): 
   });
 }
 
+/** So many records of one message are worked on without a pause: about as long as one request holds others up. */
+export const RECORDS_PER_TURN = 500;
+
+/** Lets everything run that is ready now: between the parts of work that would otherwise keep the instance from all other. */
+export function nextTurn(clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    clock.soon(resolve);
+  });
+}
+
 /** The reason a signal aborted, always an Error: a rejection without one would be taken for an acknowledgement. */
 export function abortReason(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;

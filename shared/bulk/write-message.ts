@@ -1,3 +1,4 @@
+import { nextTurn, RECORDS_PER_TURN } from '../base/clock.ts';
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { countFailures, type FailedRecord } from '../letters/failed-record.ts';
@@ -51,7 +52,7 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
 
 /** Starts the records in order, as far as the instance's bounds admit them, and waits for all of them. */
 async function settleRecords(message: PushedMessage, sink: BulkSink, signal: AbortSignal): Promise<Settled[]> {
-  const { metrics } = sink.runtime;
+  const { clock, metrics } = sink.runtime;
   const settled: Settled[] = [];
   const { promise: allSettled, resolve, reject } = Promise.withResolvers<undefined>();
   /** Records without an outcome, and this loop itself. */
@@ -60,7 +61,14 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
     open -= 1;
     if (open === 0) resolve(undefined);
   };
+  /** Records since this loop last let others run. */
+  let sinceTurn = 0;
   for (const [index, record] of framedRecords(message, sink.framing).entries()) {
+    if (sinceTurn === RECORDS_PER_TURN) {
+      await nextTurn(clock);
+      sinceTurn = 0;
+    }
+    sinceTurn += 1;
     const prepared = prepareWrite(record, sink);
     if (prepared.kind === 'skipped') metrics.count('recordsSkipped');
     if (prepared.kind !== 'write') {
@@ -78,7 +86,9 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
         reject(toError(error));
       }
     });
-    if (admitted) await admitted;
+    if (!admitted) continue;
+    await admitted;
+    sinceTurn = 0;
   }
   close();
   await allSettled;

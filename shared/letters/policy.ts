@@ -1,3 +1,4 @@
+import { nextTurn, RECORDS_PER_TURN } from '../base/clock.ts';
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import type { Publisher } from '../model/publishing.ts';
@@ -41,11 +42,16 @@ export function failPolicy(option: 'failurePolicy' | 'onRejected' = 'failurePoli
   };
 }
 
-export function logAndDropPolicy({ logger, metrics }: Pick<Runtime, 'logger' | 'metrics'>): FailurePolicy {
+export function logAndDropPolicy({
+  clock,
+  logger,
+  metrics,
+}: Pick<Runtime, 'clock' | 'logger' | 'metrics'>): FailurePolicy {
   return {
     mayDrop: true,
-    handle(failed) {
-      for (const one of failed) {
+    async handle(failed) {
+      for (const [at, one] of failed.entries()) {
+        if (at > 0 && at % RECORDS_PER_TURN === 0) await nextTurn(clock);
         const { record, summary, reason } = one;
         metrics.count('recordsDropped');
         logger.log('WARNING', `a record was dropped: ${summary}`, {
@@ -56,7 +62,6 @@ export function logAndDropPolicy({ logger, metrics }: Pick<Runtime, 'logger' | '
           ...(record.data && { bytes: record.data.length }),
         });
       }
-      return Promise.resolve();
     },
     close: () => Promise.resolve(),
   };
@@ -79,8 +84,7 @@ export function deadLetterPolicy(
   metrics.observe('deadLetterFlushMillis', () => lastMillis);
   metrics.observe('longestDeadLetterFlushMillis', () => longestMillis);
 
-  const publishOne = async (failed: FailedRecord, signal: AbortSignal): Promise<void> => {
-    const release = await outstanding.acquire(signal);
+  const publishOne = async (failed: FailedRecord, release: () => void, signal: AbortSignal): Promise<void> => {
     published += 1;
     try {
       await topic.publish(deadLetterOf(failed, options, clock.now()), signal);
@@ -89,6 +93,26 @@ export function deadLetterPolicy(
       published -= 1;
       release();
     }
+  };
+
+  /**
+   * Publishes the letters one after the other, as many at once as there is room for: a message waits for room once, not
+   * once for each letter. Resolves, when all that were handed over have ended, with why each of the others was not confirmed.
+   */
+  const publishAll = async (failed: readonly FailedRecord[], signal: AbortSignal): Promise<unknown[]> => {
+    const refusals: unknown[] = [];
+    const publishing: Promise<void>[] = [];
+    for (const [at, one] of failed.entries()) {
+      if (at > 0 && at % RECORDS_PER_TURN === 0) await nextTurn(clock);
+      try {
+        const release = await outstanding.acquire(signal);
+        publishing.push(publishOne(one, release, signal).catch((error: unknown) => void refusals.push(error)));
+      } catch (error) {
+        refusals.push(error);
+      }
+    }
+    await Promise.all(publishing);
+    return refusals;
   };
 
   return {
@@ -101,17 +125,15 @@ export function deadLetterPolicy(
       });
       const startedAt = clock.now();
       const bounded = AbortSignal.any([signal, budget.signal]);
-      const results = await Promise.allSettled(failed.map((one) => publishOne(one, bounded)));
+      const refusals = await publishAll(failed, bounded);
       cancel();
       lastMillis = clock.now() - startedAt;
       longestMillis = Math.max(longestMillis, lastMillis);
-      const refused = results.filter((result) => result.status === 'rejected');
-      const [first] = refused;
-      if (!first) return;
-      const cause = toError(first.reason);
+      if (refusals.length === 0) return;
+      const cause = toError(refusals[0]);
       throw new RedeliverError(
         'dead-letter-unconfirmed',
-        `${refused.length} of ${failed.length} dead letters were not confirmed by ${options.topic}: ${cause.message}. The message is redelivered; letters that were confirmed may be published again`,
+        `${refusals.length} of ${failed.length} dead letters were not confirmed by ${options.topic}: ${cause.message}. The message is redelivered; letters that were confirmed may be published again`,
         { cause },
       );
     },

@@ -1,3 +1,4 @@
+import { Queue } from '../../base/queue.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { ResolvedWriterOptions } from '../../config/resolved.ts';
 import type { TableName } from '../../model/table-name.ts';
@@ -37,7 +38,7 @@ export class TableLane {
   /** Slots in use: batches in flight, their isolation included. */
   #batches = 0;
   /** Batches that were parked and wait for a slot, longest first. */
-  readonly #returning: (() => void)[] = [];
+  readonly #returning = new Queue<() => void>();
   #isPumpDue = false;
   #gatheringSince: number | undefined;
   #throttledSince: number | undefined;
@@ -71,7 +72,7 @@ export class TableLane {
     const { options, runtime, start, onEmpty } = this.#with;
     while (this.#returning.length > 0 && this.#batches < options.maxConcurrentBatches) {
       this.#batches += 1;
-      this.#returning.shift()?.();
+      this.#returning.take()?.();
     }
     while (this.queue.readyWrites > 0 && this.#batches < options.maxConcurrentBatches) {
       const waitMillis = this.#waitMillis();

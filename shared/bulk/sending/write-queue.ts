@@ -1,3 +1,4 @@
+import { Queue } from '../../base/queue.ts';
 import { MAX_MUTATIONS, type RowEntry, type SizedEntry } from '../../model/mutation.ts';
 import type { WaitingEntry } from '../waiting/waiting-entry.ts';
 
@@ -22,12 +23,15 @@ interface Held extends RowWrite {
   parts: WaitingEntry[];
   bytes: number;
   mutations: number;
+  /** The write of the same row that waits behind this one. */
+  behind: Held | undefined;
 }
 
-/** Every row with a write in the queue: whether one is held by a request, and those that are not, in order. */
+/** Every row with a write in the queue: whether one is held by a request, and the first and last of those that wait. */
 interface Row {
   isHeld: boolean;
-  readonly waiting: Held[];
+  first: Held | undefined;
+  last: Held | undefined;
 }
 
 /** Merged writes stay below this size, so that a hot row does not grow requests that take long to send again. */
@@ -43,7 +47,7 @@ const MAX_MERGED_BYTES = 4 * 1024 * 1024;
  */
 export class WriteQueue {
   /** The first waiting write of every row that is not held, first come first. */
-  readonly #ready: Held[] = [];
+  readonly #ready = new Queue<Held>();
   readonly #rows = new Map<string, Row>();
   #readyBytes = 0;
 
@@ -64,8 +68,8 @@ export class WriteQueue {
   add(entry: WaitingEntry): void {
     const key = entry.entry.rowKey.toString('latin1');
     let row = this.#rows.get(key);
-    if (!row) this.#rows.set(key, (row = { isHeld: false, waiting: [] }));
-    const last = row.waiting.at(-1);
+    if (!row) this.#rows.set(key, (row = { isHeld: false, first: undefined, last: undefined }));
+    const { last } = row;
     if (last && canMerge(last, entry)) {
       last.parts.push(entry);
       last.bytes += entry.bytes;
@@ -73,15 +77,18 @@ export class WriteQueue {
       if (isReady(row, last)) this.#readyBytes += entry.bytes;
       return;
     }
-    const write = {
+    const write: Held = {
       row: key,
       parts: [entry],
       bytes: entry.bytes,
       mutations: entry.entry.mutations.length,
       attempts: 0,
       repairs: 0,
+      behind: undefined,
     };
-    row.waiting.push(write);
+    if (last) last.behind = write;
+    else row.first = write;
+    row.last = write;
     if (isReady(row, write)) this.#enqueue(write);
   }
 
@@ -91,14 +98,16 @@ export class WriteQueue {
     let bytes = 0;
     let mutations = 0;
     while (batch.length < maxEntries && bytes < maxBytes) {
-      const write = this.#ready[0];
+      const write = this.#ready.head;
       if (!write) break;
       this.#dropAbandoned(write);
       if (batch.length > 0 && mutations + write.mutations > MAX_MUTATIONS) break;
-      this.#ready.shift();
+      this.#ready.take();
       this.#readyBytes -= write.bytes;
       const row = this.#rowOf(write);
-      row.waiting.shift();
+      row.first = write.behind;
+      if (!row.first) row.last = undefined;
+      write.behind = undefined;
       row.isHeld = true;
       if (write.parts.length === 0) {
         this.release(write);
@@ -115,8 +124,7 @@ export class WriteQueue {
   release(write: RowWrite): void {
     const row = this.#rowOf(write);
     row.isHeld = false;
-    const next = row.waiting[0];
-    if (next) this.#enqueue(next);
+    if (row.first) this.#enqueue(row.first);
     else this.#rows.delete(write.row);
   }
 
@@ -126,11 +134,12 @@ export class WriteQueue {
    */
   retry(write: RowWrite, undecided: readonly WaitingEntry[]): void {
     const row = this.#rowOf(write);
-    const again = { ...write, parts: [...undecided], bytes: 0, mutations: 0 };
+    const again: Held = { ...write, parts: [...undecided], bytes: 0, mutations: 0, behind: row.first };
     measure(again);
     row.isHeld = false;
-    row.waiting.unshift(again);
-    this.#ready.unshift(again);
+    row.first = again;
+    row.last ??= again;
+    this.#ready.pushFirst(again);
     this.#readyBytes += again.bytes;
   }
 
@@ -162,7 +171,7 @@ export function mergeEntries(parts: readonly SizedEntry[]): RowEntry {
   return { rowKey: first.entry.rowKey, mutations: parts.flatMap(({ entry }) => entry.mutations) };
 }
 
-const isReady = (row: Row, write: Held): boolean => !row.isHeld && row.waiting[0] === write;
+const isReady = (row: Row, write: Held): boolean => !row.isHeld && row.first === write;
 
 const canMerge = (write: Held, entry: WaitingEntry): boolean =>
   write.mutations + entry.entry.mutations.length <= MAX_MUTATIONS && write.bytes + entry.bytes <= MAX_MERGED_BYTES;

@@ -1,4 +1,6 @@
+import { onAbort } from '../../base/abort.ts';
 import { abortReason } from '../../base/clock.ts';
+import { Line } from '../../base/line.ts';
 
 export interface AdmissionLimits {
   readonly maxInFlightEntries: number;
@@ -16,7 +18,7 @@ interface Waiter {
  */
 export class Admission {
   readonly #limits: AdmissionLimits;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Line<Waiter>();
   #entries = 0;
   #bytes = 0;
 
@@ -34,12 +36,12 @@ export class Admission {
 
   /** True while somebody waits: whatever accumulates should be sent rather than linger. */
   get isFull(): boolean {
-    return this.#waiters.size > 0;
+    return this.#waiters.length > 0;
   }
 
   /** Admits the entry if it need not wait: the path of nearly every entry, without a promise. */
   tryAdmit(bytes: number): boolean {
-    if (this.#waiters.size > 0 || !this.#isBelow()) return false;
+    if (this.#waiters.length > 0 || !this.#isBelow()) return false;
     this.#take(bytes);
     return true;
   }
@@ -49,21 +51,19 @@ export class Admission {
     if (signal.aborted) return Promise.reject(abortReason(signal));
     if (this.tryAdmit(bytes)) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
+      const leave = this.#waiters.join({
         bytes,
         admit: () => {
-          signal.removeEventListener('abort', onAbort);
+          forget();
           resolve();
         },
-      };
-      const onAbort = (): void => {
-        this.#waiters.delete(waiter);
+      });
+      const forget = onAbort(signal, () => {
+        leave();
         reject(abortReason(signal));
         // The one that left may have been all that kept the ones behind it.
         this.#admitWaiting();
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.add(waiter);
+      });
     });
   }
 
@@ -74,9 +74,9 @@ export class Admission {
   }
 
   #admitWaiting(): void {
-    for (const waiter of this.#waiters) {
-      if (!this.#isBelow()) return;
-      this.#waiters.delete(waiter);
+    while (this.#isBelow()) {
+      const waiter = this.#waiters.take();
+      if (!waiter) return;
       this.#take(waiter.bytes);
       waiter.admit();
     }

@@ -1,5 +1,7 @@
 import { lazy } from '../../base/lazy.ts';
+import { onAbort } from '../../base/abort.ts';
 import { abortReason } from '../../base/clock.ts';
+import { Line } from '../../base/line.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { TableName } from '../../model/table-name.ts';
 import { type BigtableAccess, DATA_SERVICE, openAccess } from './credentials.ts';
@@ -41,7 +43,7 @@ export class ClientPool {
   readonly #held = new Map<string, Held>();
   /** The last of them, which need not be moved to the end. */
   #latest: Held | undefined;
-  readonly #waiting: Waiter[] = [];
+  readonly #waiting = new Line<Waiter>();
   #opened: Access | undefined;
   #isClosed = false;
 
@@ -111,7 +113,7 @@ export class ClientPool {
   close(): void {
     this.#isClosed = true;
     for (const [key, held] of this.#held) this.#close(key, held);
-    for (const { refuse } of this.#waiting.splice(0)) refuse(poolClosed());
+    for (let next = this.#waiting.take(); next; next = this.#waiting.take()) next.refuse(poolClosed());
   }
 
   /** The client, counted as used from here on. */
@@ -124,33 +126,31 @@ export class ClientPool {
 
   #wait(key: string, access: Access, signal: AbortSignal): Promise<Held> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
+      const leave = this.#waiting.join({
         key,
         serve: (held) => {
-          signal.removeEventListener('abort', onAbort);
+          forget();
           resolve(held);
         },
         refuse: (error) => {
-          signal.removeEventListener('abort', onAbort);
+          forget();
           reject(error);
         },
-      };
-      const onAbort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+      });
+      const forget = onAbort(signal, () => {
+        leave();
         reject(this.#allBusy(signal));
         // What it kept waiting may need no more than what is there.
         this.#serveWaiting(access);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(waiter);
+      });
     });
   }
 
   #serveWaiting(access: Access): void {
-    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+    for (let next = this.#waiting.head; next; next = this.#waiting.head) {
       const held = this.#take(next.key, access);
       if (!held) return;
-      this.#waiting.shift();
+      this.#waiting.take();
       next.serve(held);
     }
   }

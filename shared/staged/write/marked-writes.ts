@@ -2,6 +2,7 @@ import { backoffDelay } from '../../base/backoff.ts';
 import { abortReason, sleep } from '../../base/clock.ts';
 import { toError } from '../../base/errors.ts';
 import { describeError } from '../../base/logging.ts';
+import { Queue } from '../../base/queue.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { ResolvedRequestOptions } from '../../config/resolved.ts';
@@ -12,7 +13,7 @@ import type { Envelope } from '../envelope/envelope.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
 import { isBeyondHorizon } from '../../markers/marker.ts';
 import { Batch, type Effect, RowLane } from './row-lane.ts';
-import { Queue, Turns } from './turns.ts';
+import { Turns } from './turns.ts';
 import { outOfTime, type Outcome } from '../../markers/outcome.ts';
 
 /** What it is told: the pipeline's `requestOptions`, where they are declared with defaults and bounds. */
@@ -50,8 +51,6 @@ export class MarkedWrites {
   readonly #lanes = new Map<string, RowLane>();
   /** Rows that have not begun, in the order they came. */
   readonly #line = new Queue<RowLane>();
-  /** What is on the wire is not called back: its answer is worth more than its slot. */
-  readonly #never = new AbortController().signal;
   /** Rows that have a request out or are about to; those that rest between attempts are not counted. */
   #atWork = 0;
   #inFlight = 0;
@@ -101,7 +100,7 @@ export class MarkedWrites {
    */
   #pump(): void {
     while (this.#atWork < this.#options.maxInFlightRequests) {
-      const lane = this.#line.shift();
+      const lane = this.#line.take();
       if (!lane) return;
       this.#start(lane);
     }
@@ -172,7 +171,7 @@ export class MarkedWrites {
     const { clock, random } = this.#with.runtime;
     this.#atWork -= 1;
     this.#pump();
-    await sleep(clock, backoffDelay(RETRIES, attempt, random), this.#never);
+    await sleep(clock, backoffDelay(RETRIES, attempt, random));
     this.#atWork += 1;
   }
 

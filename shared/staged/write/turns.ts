@@ -1,24 +1,4 @@
-/** First in, first out, in constant time for each item however long the line is. Pure. */
-export class Queue<Item> {
-  #items: (Item | undefined)[] = [];
-  #taken = 0;
-
-  push(item: Item): void {
-    this.#items.push(item);
-  }
-
-  shift(): Item | undefined {
-    const item = this.#items[this.#taken];
-    if (item === undefined) return undefined;
-    this.#items[this.#taken] = undefined;
-    this.#taken += 1;
-    if (this.#taken * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#taken);
-      this.#taken = 0;
-    }
-    return item;
-  }
-}
+import { Queue } from '../../base/queue.ts';
 
 /**
  * Places on the wire, first come first served. Whoever waits stays in line, without a signal: a place is held no longer
@@ -47,7 +27,7 @@ export class Turns {
 
   /** The place goes to whoever waited longest. */
   giveBack(): void {
-    const next = this.#line.shift();
+    const next = this.#line.take();
     if (next) next();
     else this.#free += 1;
   }

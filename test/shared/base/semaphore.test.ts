@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Semaphore } from '../../../shared/base/semaphore.ts';
 
 const never = new AbortController().signal;
@@ -118,4 +118,18 @@ test('under any schedule no more than the permits are held, all who wait are ser
     ),
     { seed: 2, numRuns: 60 },
   );
+});
+
+test('however many wait with one signal, it has one listener, and its abort frees all of them', async () => {
+  const semaphore = new Semaphore(1);
+  const release = await semaphore.acquire();
+  const controller = new AbortController();
+  const added = vi.spyOn(controller.signal, 'addEventListener');
+  const waiting = Promise.allSettled(Array.from({ length: 20_000 }, () => semaphore.acquire(controller.signal)));
+  expect(added).toHaveBeenCalledTimes(1);
+  const reason = new Error('no time');
+  controller.abort(reason);
+  expect((await waiting).every((one) => one.status === 'rejected' && one.reason === reason)).toBe(true);
+  release();
+  (await semaphore.acquire(never))();
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
 import type { Outcome } from '../../../shared/bulk/outcome.ts';
 import { RejectionGuard } from '../../../shared/bulk/rejection-guard.ts';
@@ -159,6 +159,18 @@ describe('one message', () => {
     await writeMessage(message(['secret-value']), { ...sink, serializer: leaky }, signal);
     expect(lines.join('\n')).not.toMatch(/secret/);
   });
+});
+
+test('bad records by the thousand let others run in between, and are filed in their order', async () => {
+  const { sink, handled, clock } = setUp();
+  const lines = Array.from({ length: 2500 }, () => 'throw');
+  const soon = vi.spyOn(clock, 'soon');
+  const writing = writeMessage(message(lines), sink, signal);
+  expect(soon).toHaveBeenCalledTimes(1);
+  await clock.advance(0);
+  await writing;
+  expect(soon).toHaveBeenCalledTimes(4);
+  expect(handled[0]!.map(({ record }) => record.index)).toEqual(lines.map((_, index) => index));
 });
 
 describe('maxConsecutiveRejections', () => {

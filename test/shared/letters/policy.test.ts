@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { DeadlineError, RedeliverError } from '../../../shared/base/errors.ts';
 import { createLogger, describeError } from '../../../shared/base/logging.ts';
 import { createMetrics } from '../../../shared/base/metrics.ts';
@@ -8,6 +8,7 @@ import {
   failPolicy,
   logAndDropPolicy,
 } from '../../../shared/letters/policy.ts';
+import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
 import { failedRecord, PLANTED } from '../../support/failed-record.ts';
 import { FakePublisher } from '../../support/fake-publisher.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -57,7 +58,7 @@ describe('log-and-drop', () => {
     const logger = createLogger({}, (line) => {
       lines.push(line);
     });
-    const policy = logAndDropPolicy({ logger, metrics });
+    const policy = logAndDropPolicy({ clock: new ManualClock(), logger, metrics });
     await policy.handle(failures(2), signal);
     await policy.close();
     expect(policy.mayDrop).toBe(true);
@@ -179,7 +180,7 @@ describe('dead-letter', () => {
     expect((await rejection(policy.handle(failures(1), invocation.signal))).cause).toBe(reason);
   });
 
-  test('no more letters are outstanding than the bound, over all messages, and those that wait go in turn', async () => {
+  test('no more letters are outstanding than the bound, over all messages, and messages take turns: a few letters do not wait for many', async () => {
     const { clock, topic, metrics, policy } = setUp({ maxOutstandingMessages: 3 });
     const handling = Promise.all([policy.handle(failures(4), signal), policy.handle(failures(4), signal)]);
     for (const handedOver of [3, 4, 5, 6, 7, 8]) {
@@ -194,14 +195,45 @@ describe('dead-letter', () => {
     await handling;
     expect(topic.messages.map(({ attributes }) => attributes['dlq-record-index'])).toEqual([
       '0',
-      '1',
-      '2',
-      '3',
       '0',
       '1',
+      '1',
+      '2',
       '2',
       '3',
+      '3',
     ]);
+  });
+
+  test('letters by the thousand add no listener each to the signal of their invocation, and let others run in between', async () => {
+    const clock = new ManualClock();
+    const metrics = createMetrics();
+    const published: number[] = [];
+    const topic = {
+      publish(letter: OutgoingMessage) {
+        published.push(Number(letter.attributes['dlq-record-index']));
+        return Promise.resolve();
+      },
+      close: () => Promise.resolve(),
+    };
+    const options = {
+      pipeline: 'o',
+      payload: 'record',
+      topic: 't',
+      maxOutstandingMessages: 3,
+      flushTimeoutMillis: 1,
+    } as const;
+    const policy = deadLetterPolicy(topic, options, { clock, metrics });
+    const invocation = new AbortController();
+    const added = vi.spyOn(AbortSignal.prototype, 'addEventListener');
+    const soon = vi.spyOn(clock, 'soon');
+    const handling = policy.handle(failures(2500), invocation.signal);
+    await clock.advance(0);
+    await handling;
+    expect(added.mock.calls.length).toBeLessThanOrEqual(1);
+    added.mockRestore();
+    expect(soon).toHaveBeenCalledTimes(4);
+    expect(published).toEqual(Array.from({ length: 2500 }, (_, index) => index));
   });
 
   test('a letter that failed gives its place back', async () => {

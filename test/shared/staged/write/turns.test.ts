@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Queue, Turns } from '../../../../shared/staged/write/turns.ts';
+import { Turns } from '../../../../shared/staged/write/turns.ts';
 
 test('places go to those who waited longest, and there are never more than there are', async () => {
   await fc.assert(
@@ -36,24 +36,5 @@ test('places go to those who waited longest, and there are never more than there
       },
     ),
     { seed: 52, numRuns: 200 },
-  );
-});
-
-test('a queue gives what it was given, in order, however pushes and shifts alternate', () => {
-  fc.assert(
-    fc.property(fc.array(fc.boolean(), { maxLength: 200 }), (steps) => {
-      const queue = new Queue<number>();
-      const model: number[] = [];
-      for (const [number, isPush] of steps.entries()) {
-        if (isPush) {
-          queue.push(number);
-          model.push(number);
-        } else {
-          expect(queue.shift()).toBe(model.shift());
-        }
-      }
-      for (const left of model) expect(queue.shift()).toBe(left);
-      expect(queue.shift()).toBeUndefined();
-    }),
   );
 });
