@@ -44,7 +44,7 @@ async function load<Write>(
       const prepared = prepare(record, context);
       if (!prepared) return null;
       const { table, write } = prepared;
-      return { ...(table !== undefined && { table }), serialize: () => writeOf(write()) };
+      return { ...(table !== undefined && { table: { table } }), serialize: () => writeOf(write()) };
     },
   };
 }

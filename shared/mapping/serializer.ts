@@ -1,6 +1,6 @@
 import type { RowEntry } from '../model/mutation.ts';
 import type { InputRecord } from '../model/record.ts';
-import type { TableName } from '../model/table-name.ts';
+import type { TableId, TableName } from '../model/table-name.ts';
 import type { SerializerContext } from './context.ts';
 
 export type { SerializerContext } from './context.ts';
@@ -21,11 +21,12 @@ export type Serialize<Write = RowEntry> = (record: InputRecord, context: Seriali
 export interface Serializer<Write = RowEntry> {
   readonly serialize: Serialize<Write>;
   /**
-   * Names the record's table: `project.instance.table`, or a bare table id of the pipeline's instance. Undefined
-   * leaves it to the configuration. Runs before `serialize`, so that a refused record is reported against its table;
+   * Names the record's table: `{ table }` for any id of the pipeline's instance, `{ project, instance, table }` for one
+   * elsewhere, or a text: `projects/p/instances/i/tables/t`, a table id without dots, or `project.instance.table`,
+   * which must be the pipeline's own instance where it has one. Undefined leaves it to the configuration. Runs before `serialize`, so that a refused record is reported against its table;
    * must be cheap, deterministic, and of a range that you could state.
    */
-  readonly resolve?: (record: InputRecord) => TableName | string | undefined;
+  readonly resolve?: (record: InputRecord) => TableName | TableId | string | undefined;
   /** Called once, before the first record, with the `options` of the configuration. A rejection fails the start. */
   readonly open?: (options: unknown) => void | Promise<void>;
 }
@@ -33,7 +34,7 @@ export interface Serializer<Write = RowEntry> {
 /** A record that was read once: where it goes, and what it becomes. */
 export interface PreparedRecord<Write = RowEntry> {
   /** As {@link Serializer.resolve} says it; absent leaves it to the configuration. */
-  readonly table?: TableName | string;
+  readonly table?: TableName | TableId | string;
   readonly serialize: () => Write | null;
 }
 

@@ -5,7 +5,12 @@ export interface TableName {
   readonly table: string;
 }
 
-/** Bigtable's rule for the id of a table; an address of the configuration leaves it to the service. */
+/** The id of a table whose instance its pipeline says. Never an address, whatever dots it holds. */
+export type TableId = Pick<TableName, 'table'>;
+
+type Home = Pick<TableName, 'project' | 'instance'>;
+
+/** Bigtable's rule for the id of a table. */
 export const TABLE_ID = /^[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,49}$/;
 
 /** Why a part of a table address cannot be one, or undefined when it can. Shared by configuration and routing. */
@@ -34,20 +39,32 @@ export const formatTableName = (name: TableName): string => `${name.project}.${n
 
 /** A project may be scoped to a domain (`example.com:p`): only what comes before its colon holds dots. */
 const FULL_NAME = /^((?:[^:]*:)?[^.:]+)\.([^.]+)\.(.+)$/s;
+const PATH = /^projects\/([^/]+)\/instances\/([^/]+)\/tables\/([^/]+)$/;
 
 /**
  * Reads `project.instance.table` or a bare `table` that belongs to `home`. Neither a project's own id nor an instance
  * holds a dot and a table id may, so the table is all that follows the second of theirs. The bare form is one without
- * any dot. Undefined when it is neither form.
+ * any dot. Undefined when it is neither form, or when the table is no id that Bigtable has.
  */
-export function parseTableName(
-  text: string,
-  home: Pick<TableName, 'project' | 'instance'> | undefined,
-): TableName | undefined {
-  const [, project, instance, table] = text.includes('.')
-    ? (FULL_NAME.exec(text) ?? [])
-    : [text, home?.project, home?.instance, text];
-  if (project === undefined || instance === undefined || table === undefined) return undefined;
-  const isValid = [project, instance, table].every((part) => tableNamePartProblem(part) === undefined);
+export function parseTableName(text: string, home: Home | undefined): TableName | undefined {
+  return checked(text.includes('.') ? FULL_NAME.exec(text)?.slice(1) : [home?.project, home?.instance, text]);
+}
+
+/**
+ * Reads the table that a record names: `projects/p/instances/i/tables/t`, `project.instance.table`, or the id of a
+ * table of `home`. Beside a home, a text with dots may be an id as well as an address, so it is read only where both
+ * are the same table: `project.instance.` must be those of the home. Undefined for everything else.
+ */
+export function parseNamedTable(text: string, home: Home | undefined): TableName | undefined {
+  const path = PATH.exec(text);
+  if (path) return checked(path.slice(1));
+  const table = parseTableName(text, home);
+  const isElsewhere = table && home && (table.project !== home.project || table.instance !== home.instance);
+  return isElsewhere ? undefined : table;
+}
+
+function checked([project, instance, table]: readonly (string | undefined)[] = []): TableName | undefined {
+  if (project === undefined || instance === undefined || table === undefined || !TABLE_ID.test(table)) return undefined;
+  const isValid = [project, instance].every((part) => tableNamePartProblem(part) === undefined);
   return isValid ? { project, instance, table } : undefined;
 }

@@ -6,7 +6,7 @@ import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
 import { loadModuleSerializer } from '../../../shared/mapping/module-serializer.ts';
 import { entryWrite } from '../../../shared/mapping/modes/write.ts';
 import { prepareRecord, type Serializer } from '../../../shared/mapping/serializer.ts';
-import { formatTableName, type TableName } from '../../../shared/model/table-name.ts';
+import { formatTableName, type TableId, type TableName } from '../../../shared/model/table-name.ts';
 import { CommandError } from '../errors.ts';
 
 /** What makes writes of records, whatever kind of serializer a pipeline has, with the full name of the table. */
@@ -21,14 +21,19 @@ export type Preparation = CompiledMapping;
  */
 export async function loadPreparation(pipeline: ResolvedPipeline, baseDirectory: string): Promise<Preparation> {
   const { destination } = pipeline;
-  const routed = (record: Parameters<typeof routeRecord>[0], named: TableName | string | undefined): string =>
+  const routed = (record: Parameters<typeof routeRecord>[0], named: TableName | TableId | string | undefined): string =>
     formatTableName(routeRecord(record, destination, named));
   if (pipeline.serializer.kind === 'mapping') {
     const { prepare } = await compileMapping(pipeline.serializer.mapping);
     return {
       prepare(record, context) {
         const prepared = prepare(record, context);
-        return prepared && { table: routed(record, prepared.table), write: prepared.write };
+        return (
+          prepared && {
+            table: routed(record, prepared.table === undefined ? undefined : { table: prepared.table }),
+            write: prepared.write,
+          }
+        );
       },
     };
   }

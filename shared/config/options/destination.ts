@@ -27,7 +27,7 @@ export const destinationOptions = {
   ),
   destinationAttribute: optional(
     attributeName(
-      'Message attribute that names the table of each record, as project.instance.table or as a bare table id. A message without it goes to table, and without that it comes back until it is changed; it is never dropped.',
+      'Message attribute that names the table of each record: the id of a table of project and instance, project.instance.table, or projects/…/instances/…/tables/…. Where project and instance are set, a table elsewhere needs the last form, because a table id may hold dots. A message without it goes to table, and without that it comes back until it is changed; it is never dropped.',
     ),
   ),
 };
@@ -41,7 +41,7 @@ export type DestinationOptions = Output<typeof destinationOptions> & Pick<Common
 export interface ResolvedDestination {
   readonly table?: { readonly project: string; readonly instance: string; readonly table: string };
   readonly home?: { readonly project: string; readonly instance: string };
-  /** Name of the message attribute that holds `project.instance.table` or a bare table id. */
+  /** Name of the message attribute that names the table. */
   readonly attribute?: string;
 }
 

@@ -17,6 +17,7 @@ describe('a record’s table by an attribute of its message', () => {
   test.each([
     ['a table id of the pipeline’s instance', { table: 'other' }, 'other'],
     ['a whole address', { table: 'p.i.other' }, 'other'],
+    ['the path of a table', { table: 'projects/p/instances/i/tables/other' }, 'other'],
     ['nothing: the pipeline’s own table', {}, 't'],
   ])('names %s', async (_, attributes, table) => {
     await using sink = await startWithAttribute();
@@ -25,7 +26,7 @@ describe('a record’s table by an attribute of its message', () => {
     expect(await keys(sink, table === 't' ? 'other' : 't')).toEqual([]);
   });
 
-  test.each(['', ' ', 'a/b', 'p.i', 'p..t', ' other', 'projects/p/instances/i/tables/other'])(
+  test.each(['', ' ', 'a/b', 'p.i', 'p..t', ' other', 'projects/p/instances/i', 'orders.eu.0131'])(
     'that names %j is the configuration’s fault, not the record’s: redelivered, never dead-lettered, nothing sent',
     async (table) => {
       await using sink = await startWithAttribute();

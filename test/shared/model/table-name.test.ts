@@ -17,7 +17,7 @@ const anyProject = fc.oneof(
   fc.tuple(fc.array(anyId, { minLength: 1, maxLength: 3 }), anyId).map(([domain, id]) => `${domain.join('.')}:${id}`),
 );
 const anyTable = fc.oneof(
-  { weight: 3, arbitrary: fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/) },
+  { weight: 3, arbitrary: fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,11}$/) },
   fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,12}$/),
 );
 
@@ -71,6 +71,11 @@ describe('parse and format', () => {
     'p.i.t ',
     ' t',
     't/u',
+    'a b',
+    '-t',
+    'p.i..t',
+    'p.i.größe',
+    `p.i.${'t'.repeat(51)}`,
   ])('%j is neither form', (text) => {
     expect(parseTableName(text, home)).toBeUndefined();
   });
