@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { ConfigError, RedeliverError } from '../shared/base/errors.ts';
 import type { PushedMessage } from '../shared/model/record.ts';
-import { type Committer, commitSegments } from '../shared/staged/commit/commit-segments.ts';
+import { CompletedNumber } from '../shared/staged/commit/completed-number.ts';
+import type { Committer } from '../shared/staged/commit/committer.ts';
+import { drainWork } from '../shared/staged/commit/drain-work.ts';
 import type { CommitWork } from '../shared/staged/work-message.ts';
 import { decodeWork } from '../shared/staged/work-message.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
@@ -13,8 +14,9 @@ import { stagedPoliciesOf } from './parts/failure-policies.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
 /**
- * Work of a completed checkpoint → conditional writes. 204 acknowledges: the segments of the message are finished, gone
- * or held by another invocation. Anything else asks for redelivery; the coordinator sends lost work again in any case.
+ * Work of completed checkpoints → conditional writes. 204 acknowledges: the segments of the message are in their rows,
+ * gone, or what is refused of them is set apart. Anything else asks for redelivery; the coordinator sends lost work again
+ * in any case.
  */
 export const commitStaged = entryPoint(() => startCommitStaged(process.env));
 
@@ -32,15 +34,11 @@ export async function startCommitStaged(env: Environment, surroundings: Surround
   const writing = openMarkedWriting(instance);
   const databases = new StageDatabases();
   const { onRejected, close } = stagedPoliciesOf(instance);
-  const committer: Committer = {
-    ...writing,
-    store: databases.stores(commit.firestore, name).committing,
-    onRejected,
-    newHolder: randomUUID,
-    runtime,
-  };
+  const store = databases.stores(commit.firestore, name).committing;
+  const completed = new CompletedNumber(store, runtime.logger);
+  const committer: Committer = { ...writing, store, completed, onRejected, runtime };
   return pushHandler(instance, {
-    process: (message, signal) => commitSegments(workOf(message, name), committer, signal),
+    process: (message, signal) => drainWork(workOf(message, name), committer, signal),
     onDrain: () => undefined,
     sweep: writing.sweep,
     async close() {

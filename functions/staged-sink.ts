@@ -46,8 +46,7 @@ export async function startStagedSink(env: Environment, surroundings: Surroundin
   return pushHandler(instance, {
     process: (message, signal) => stageMessage(message, sink, signal),
     openLetter: openLettersOf(name, pipeline),
-    // Nothing waits for company longer than for a commit to return.
-    onDrain: () => undefined,
+    onDrain: keeper.drain,
     sweep: keeper.sweep,
     async close() {
       await policies.close();

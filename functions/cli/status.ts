@@ -6,7 +6,7 @@ import { noteWarnings, readConfiguration } from './configuration.ts';
 import { CommandError, EXIT, type ExitCode } from './errors.ts';
 import { positiveNumber } from './option-values.ts';
 import type { CliContext } from './ports.ts';
-import { isUnattended, type PipelineFacts } from './status/facts.ts';
+import { isUnattended, oldestOf, type PipelineFacts } from './status/facts.ts';
 import { statusReport } from './status/report.ts';
 
 export interface StatusOptions {
@@ -18,7 +18,9 @@ export interface StatusOptions {
 }
 
 const CHECKPOINTS = 10;
-const PROBLEMS = 20;
+const RESTS = 20;
+/** Of each lane. */
+const LOWEST = 10;
 const WATCH_SECONDS = 5;
 
 export function addStatus(program: Command, context: CliContext, done: (code: ExitCode) => void): void {
@@ -27,7 +29,7 @@ export function addStatus(program: Command, context: CliContext, done: (code: Ex
     .summary('show checkpoints, backlog and problems of staged pipelines')
     .description(
       'Reads from Firestore how staged pipelines get on: who coordinates them, what is staged and uncommitted, the last ' +
-        'checkpoints with their time to visibility, and segments that a committer gave back, with the reason. Shows no row key and no value.',
+        'checkpoints with their time to visibility, the oldest segment that is not in its rows, and what is set apart, with the reason. Shows no row key and no value.',
     )
     .option(
       '-c, --config <file>',
@@ -44,8 +46,8 @@ Examples:
   $ npm run connector -- status --pipeline orders --watch
   $ npm run --silent connector -- status --json
 
-It needs roles/datastore.viewer. Every report reads each staged segment, up to ${PROBLEMS} segments that were given back and the last
-${CHECKPOINTS} checkpoints once, and Firestore bills reads. What to do about what it shows: shared/docs/exactly-once.md`,
+It needs roles/datastore.viewer. Every report reads a few hundred documents at most, whatever the backlog, and Firestore bills
+reads. What to do about what it shows: shared/docs/exactly-once.md`,
     )
     .action(async (options: StatusOptions) => {
       done(await status(context, options));
@@ -97,13 +99,16 @@ async function choosePipelines(
 }
 
 async function readFacts(pipeline: string, store: StatusStore, signal: AbortSignal): Promise<PipelineFacts> {
-  const [read, staged, checkpoints, problems] = await Promise.all([
+  const [read, amounts, lowest, checkpoints, setApart] = await Promise.all([
     store.readPipeline(signal),
-    store.countStaged(signal),
+    store.countBacklog(signal),
+    store.readLowest(LOWEST, signal),
     store.readCheckpoints(CHECKPOINTS, signal),
-    store.readProblems(PROBLEMS, signal),
+    store.readRests(RESTS, signal),
   ]);
-  return { pipeline, ...(read && { state: read.value }), staged, checkpoints, problems };
+  const state = read?.value;
+  const oldest = state && oldestOf(lowest, state.completed);
+  return { pipeline, ...(state && { state }), ...amounts, checkpoints, ...(oldest && { oldest }), setApart };
 }
 
 const asJson = (facts: readonly PipelineFacts[], now: number): string =>

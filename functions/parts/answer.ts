@@ -25,6 +25,7 @@ const REASONS: Readonly<Record<RedeliveryReason, ReasonFacts>> = {
   'rejection-limit': { status: 429, needsSomebody: false },
   backlog: { status: 429, needsSomebody: false },
   staging: { status: 503, needsSomebody: true },
+  changed: { status: 503, needsSomebody: true },
   destination: { status: 500, needsSomebody: true },
   letter: { status: 500, needsSomebody: true },
   'malformed-push': { status: 500, needsSomebody: true },

@@ -12,6 +12,7 @@ export function openReceipt(instance: Instance<ResolvedStagedSink>, onRejected: 
   return {
     admit: () => undefined,
     keep: (received, signal) => writeOnReceipt(received, { ...writing, onRejected, runtime }, signal),
+    drain: () => undefined,
     sweep: writing.sweep,
     close() {
       writing.close();

@@ -14,13 +14,15 @@ interface Ticking {
 
 /** Kind → how its pipelines tick; undefined for one that needs no ticks. A kind that is not here never does. */
 const KINDS: { readonly [Kind in PipelineKind]?: (pipeline: PipelineOf<Kind>) => Ticking | undefined } = {
-  'staged-sink': ({ commit }) =>
-    commit.when === 'on-checkpoint'
+  'staged-sink': (pipeline) => {
+    const { commit } = pipeline;
+    return commit.when === 'on-checkpoint'
       ? {
           options: commit,
-          open: async (ticked) => (await import('./staged-ticks.ts')).openStagedTicks(commit, ticked),
+          open: async (ticked) => (await import('./staged-ticks.ts')).openStagedTicks(pipeline, commit, ticked),
         }
-      : undefined,
+      : undefined;
+  },
 };
 
 const tickingOf = <Kind extends PipelineKind>(kind: Kind, pipeline: PipelineOf<Kind>): Ticking | undefined =>

@@ -42,6 +42,7 @@ export type RedeliveryReason =
   | 'rejection-limit'
   | 'backlog'
   | 'staging'
+  | 'changed'
   | 'destination'
   | 'letter'
   | 'malformed-push'

@@ -86,6 +86,10 @@ export const METRICS = {
   coalescedWrites: counter('Envelopes of a staged sink that were sent together with others of their row.'),
   writesRetried: counter('Envelopes of a staged sink that were sent again after a transient answer or none.'),
   segmentsCommitted: counter('Segments of a staged sink of which every envelope is answered, deleted from the store.'),
+  envelopesSetApart: counter(
+    'Envelopes of a staged sink that were refused and set apart, so that nothing waits behind them.',
+  ),
+  restsFinished: counter('Segments of which everything that had been set apart is answered.'),
   envelopesBeyondHorizon: counter(
     'Envelopes of a staged sink that were too old to be sent, because the markers of earlier copies may be collected.',
   ),
@@ -110,19 +114,31 @@ export const METRICS = {
   segmentsStaged: counter('Segments that were stored.'),
   stagingLatency: distribution('Time from handing the envelopes of a message over to their being stored.', 'ms'),
   stagingRetries: counter('Commits of segments that were tried again after a transient answer or none.'),
-  backlogRefusals: counter('Messages turned away because the backlog had reached maxStagedEntries or maxStagedBytes.'),
+  backlogRefusals: counter(
+    'Messages turned away because the backlog, or what is set apart, had reached maxStagedEntries or maxStagedBytes.',
+  ),
 
   // Coordinator: checkpoints of a staged pipeline.
   checkpointsCompleted: counter('Checkpoints completed: their segments may be written from then on.'),
   checkpointsCommitted: counter('Checkpoints of which every envelope is answered, noticed at a tick.'),
-  segmentsRedispatched: counter(
-    'Segments sent out again because nobody finished them in time: the message or its committer was lost, or it gave them back.',
+  checkpointsResent: counter(
+    'Checkpoints whose work was sent again because some of it was left when the ack deadline had passed: a message or its committer was lost, or something is not available.',
   ),
-  stagedBacklogSegments: gauge('Segments that are staged, or owned by a checkpoint that is not committed.'),
+  segmentsResent: counter(
+    'Single segments sent to committers beside the work of their checkpoint: late repeats of what was finished, and segments of an earlier format.',
+  ),
+  stagedBacklogSegments: gauge(
+    'Segments that are staged and not yet in their rows, whether their checkpoint is complete or not.',
+  ),
   stagedBacklogEnvelopes: gauge('Envelopes of the segments counted by stagedBacklogSegments.'),
   stagedBacklogBytes: gauge('Payload of the segments counted by stagedBacklogSegments.', 'By'),
+  restSegments: gauge('Segments of which something was refused and is set apart, to be tried again.'),
+  restEnvelopes: gauge(
+    'Envelopes that are set apart because they, their table or a permission are refused; at maxStagedEntries further records are turned away.',
+  ),
+  restBytes: gauge('Payload of the envelopes counted by restEnvelopes.', 'By'),
   checkpointAge: gauge(
-    'Time since the oldest envelope of a completed and not committed checkpoint was staged; 0 without one.',
+    'Age of the oldest segment of a completed checkpoint that is not in its rows; 0 without one.',
     'ms',
   ),
   timeToVisibility: distribution(
@@ -133,6 +149,7 @@ export const METRICS = {
     'Duration of one tick of the coordinator, failed ones and those that found the lease held included.',
     'ms',
   ),
+  tickConflicts: counter('Ticks that ended because what they read was changed meanwhile, each time anew.'),
   tickFailures: counter('Ticks that failed. Whatever one left, the next repairs.'),
   leasesLost: counter('Times that a coordinator found its lease taken over by another in the middle of its run.'),
 

@@ -52,6 +52,13 @@ export async function runTicks(
         held = outcome;
         return;
       }
+      if (outcome.kind === 'conflict') {
+        metrics.count('tickConflicts');
+        logger.log(
+          'WARNING',
+          "a tick ended because what it had read was changed meanwhile; where every tick does, something else writes the pipeline's documents",
+        );
+      }
       ticks += 1;
       for (const [name, count] of Object.entries(outcome.counts)) counts[name] = (counts[name] ?? 0) + count;
     } catch (error) {

@@ -15,6 +15,8 @@ const MAX_CONFLICTS = 2;
 export type TickOutcome =
   /** What was done, by name, for the summary of the invocation. */
   | { readonly kind: 'ticked'; readonly counts: Counts }
+  /** What was read had changed by the time of the commit, again and again. What was done before that is done. */
+  | { readonly kind: 'conflict'; readonly counts: Counts }
   /** Another coordinator's turn; nothing was changed. */
   | { readonly kind: 'held'; readonly by: string; readonly expiresAt: number };
 
@@ -73,7 +75,7 @@ export function createTicks<State, View, Changes, Message>(
       if (decision.messages.length > 0) await decider.publish(decision.messages, signal);
       if (!decision.hasMore) break;
     }
-    return { kind: 'ticked', counts: done };
+    return { kind: conflicts === MAX_CONFLICTS ? 'conflict' : 'ticked', counts: done };
   }
 
   async function release(signal: AbortSignal): Promise<void> {

@@ -11,7 +11,9 @@ const capability = [...foundations, 'shared/records', 'shared/markers', 'shared/
 /** The words that the rooms of the bulk sink share. */
 const bulkWords = ['answer', 'verdict', 'outcome', 'ports'].map((name) => `shared/bulk/${name}.ts`);
 /** What every room of the staged sink stands on: its durable state, its messages of work, and its ports. */
-const stagedFloor = ['shared/staged/state.ts', 'shared/staged/work-message.ts', 'shared/staged/ports.ts'];
+const stagedFloor = ['state', 'segment-id', 'fingerprint', 'work-message', 'ports'].map(
+  (name) => `shared/staged/${name}.ts`,
+);
 /** What a local server stands on, and the rooms or files of its own that one of its rooms may see; none of another server. */
 const serverFloor = ['infra/local/base/', 'shared/model', 'shared/base', 'shared/proto'];
 const serverRooms = (server: string, ...rooms: readonly string[]): string[] => [
@@ -86,7 +88,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     [
       ...['shared/model', 'shared/base', 'shared/proto'],
       ...['bulk', 'markers', 'staged', 'coordinator'].map((room) => `shared/${room}/ports.ts`),
-      ...['shared/staged/state.ts', 'shared/mapping/rows/entry-wire.ts'],
+      ...['shared/staged/state.ts', 'shared/staged/segment-id.ts', 'shared/mapping/rows/entry-wire.ts'],
     ],
   ],
   // Whose turn it is and when: what is done in a turn belongs to the capability.
@@ -96,8 +98,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/bulk/sending/', [...capability, ...bulkWords, 'shared/bulk/waiting/']],
   ['shared/bulk/repair/', [...capability, ...bulkWords, 'shared/bulk/sending/', 'shared/bulk/waiting/']],
   ['shared/bulk/', capability],
-  ['shared/staged/work-message.ts', []],
-  ['shared/staged/state.ts', ['shared/model', 'shared/coordinator']],
+  ['shared/staged/segment-id.ts', []],
+  ['shared/staged/fingerprint.ts', ['shared/base']],
+  ['shared/staged/work-message.ts', ['shared/staged/segment-id.ts']],
+  ['shared/staged/state.ts', ['shared/model', 'shared/coordinator', 'shared/staged/fingerprint.ts']],
   ['shared/staged/ports.ts', ['shared/model', 'shared/coordinator', ...stagedFloor]],
   ['shared/staged/envelope/', capability],
   ['shared/staged/stage/', [...capability, ...stagedFloor, 'shared/staged/envelope']],

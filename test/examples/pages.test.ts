@@ -6,7 +6,7 @@ import { MAX_MUTATIONS, MAX_ROW_KEY_BYTES } from '../../shared/model/mutation.ts
 import { MAX_CORRELATION_ID_BYTES } from '../../shared/model/row-request.ts';
 import { MAX_MESSAGE_BYTES } from '../../shared/letters/write.ts';
 import { MAX_BODY_BYTES } from '../../shared/single-row/http/answer.ts';
-import { MAX_SEGMENTS_PER_CHECKPOINT } from '../../shared/staged/checkpoint/decide-checkpoint.ts';
+import { MAX_WORK } from '../../shared/staged/checkpoint/work.ts';
 import { MAX_ENVELOPE_BYTES, MAX_ENVELOPE_MUTATIONS } from '../../shared/staged/envelope/create-envelope.ts';
 import { MAX_SEGMENT_BYTES } from '../../shared/staged/ports.ts';
 import { MAX_COALESCED_ENVELOPES } from '../../shared/staged/write/coalesce.ts';
@@ -54,7 +54,9 @@ const limits: readonly [string, number][] = [
   ['body of ``', MAX_BODY_BYTES],
   ['dead letter', MAX_MESSAGE_BYTES],
   ['segment', MAX_SEGMENT_BYTES],
-  ['checkpoint', MAX_SEGMENTS_PER_CHECKPOINT],
+  ['work message, by a count and a sample', MAX_WORK.segments],
+  ['work message, by a count and a sample', MAX_WORK.envelopes],
+  ['work message, by a count and a sample', MAX_WORK.bytes / 1024 / 1024],
   ['envelopes of one row in a request', MAX_COALESCED_ENVELOPES],
   ['attempts of an envelope in an invocation', MAX_ATTEMPTS],
   ['``', MAX_CORRELATION_ID_BYTES],

@@ -7,6 +7,8 @@ import { type LocalFirestore, startFirestoreServer } from '../../infra/local/ser
 import { systemClock } from '../../shared/base/clock.ts';
 import { ConfigError } from '../../shared/base/errors.ts';
 import { systemRandom } from '../../shared/base/random.ts';
+import { segmentId } from '../../shared/staged/segment-id.ts';
+import type { NewSegment } from '../../shared/staged/ports.ts';
 import type { PipelineRun } from '../../shared/coordinator/tick-loop.ts';
 import { createStageDatabase, type PipelineStores } from '../../shared/google/firestore/stage-database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
@@ -84,8 +86,11 @@ function storesOf(pipeline: string): PipelineStores {
   return database.stores(pipeline);
 }
 
-const segment = (id: string): { id: string; envelopes: number; payload: Buffer; stagedAt: number } => ({
-  ...{ id, envelopes: 5, payload: Buffer.from(id), stagedAt: Date.now() },
+const segment = (lane: number): NewSegment => ({
+  id: segmentId(lane, 1, '0123456789abcdef'),
+  envelopes: 5,
+  payload: Buffer.from('payload'),
+  stagedAt: Date.now(),
 });
 
 async function until<Value>(read: () => Promise<Value | undefined>): Promise<Value> {
@@ -103,7 +108,7 @@ test('an invocation completes checkpoints and sends their work until SIGTERM, an
   const work = { topic: 'projects/p/topics/orders-sink-commit', name: 'projects/p/subscriptions/work' };
   await ensureSubscription(pubsub.address, { ...work, isOrdered: false, ackDeadlineSeconds: 60 });
   const stores = storesOf('sink');
-  await stores.staging.stage([segment('a'), segment('b')], signal);
+  await stores.staging.stage([segment(0), segment(1)], signal);
 
   const instance = await start({ sink: stagedSink() });
   const running = instance.invoke();
@@ -111,7 +116,7 @@ test('an invocation completes checkpoints and sends their work until SIGTERM, an
     const found = await stores.status.readCheckpoints(10, signal);
     return found.length > 0 ? found : undefined;
   });
-  expect(completed).toMatchObject({ number: 1, state: 'completed', segments: 2, envelopes: 10 });
+  expect(completed).toMatchObject({ number: 1, amount: { segments: 2, envelopes: 10 } });
 
   const puller = await openSubscriptionPuller(work.name);
   onTestFinished(() => puller.close());
@@ -121,18 +126,14 @@ test('an invocation completes checkpoints and sends their work until SIGTERM, an
   });
   expect(message?.attributes).toEqual({ pipeline: 'sink' });
   const sent = decodeWork(message?.data ?? Buffer.alloc(0));
-  expect(sent).toMatchObject({ pipeline: 'sink', checkpoint: 1 });
-  expect(sent?.segments.toSorted()).toEqual(['a', 'b']);
+  expect(sent).toMatchObject({ pipeline: 'sink' });
 
-  const heads = await stores.committing.readSegments(['a', 'b'], signal);
-  await stores.committing.finish(
-    heads.map(({ head }) => head),
-    Date.now(),
-    signal,
-  );
+  const found = await Promise.all(sent?.ranges.map((range) => stores.committing.readRange(range, 10, signal)) ?? []);
+  expect(found.flat()).toHaveLength(2);
+  await stores.committing.finish(found.flat(), signal);
   await until(async () => {
     const [first] = await stores.status.readCheckpoints(1, signal);
-    return first?.state === 'committed' ? first : undefined;
+    return first?.committedAt === undefined ? undefined : first;
   });
 
   const again = await instance.invoke();
@@ -150,7 +151,7 @@ test('an invocation completes checkpoints and sends their work until SIGTERM, an
 
 test('what fails in one pipeline is nothing to another', async () => {
   const stores = storesOf('well');
-  await stores.staging.stage([segment('a')], signal);
+  await stores.staging.stage([segment(0)], signal);
   const broken = firestore.faults.add({
     method: 'BatchGetDocuments',
     where: ({ documents }) => documents.some((name) => name.endsWith('/broken')),

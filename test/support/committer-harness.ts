@@ -1,7 +1,12 @@
 import { createLogger } from '../../shared/base/logging.ts';
 import { failPolicy, type FailurePolicy } from '../../shared/letters/policy.ts';
 import type { FailedRecord } from '../../shared/letters/failed-record.ts';
-import { commitSegments, type Committer } from '../../shared/staged/commit/commit-segments.ts';
+import { NO_AMOUNT } from '../../shared/staged/state.ts';
+import type { CommitWork } from '../../shared/staged/work-message.ts';
+import { CompletedNumber } from '../../shared/staged/commit/completed-number.ts';
+import type { Committer } from '../../shared/staged/commit/committer.ts';
+import { drainWork } from '../../shared/staged/commit/drain-work.ts';
+import { type IdRange, LANES, numbersOfLane, segmentId } from '../../shared/staged/segment-id.ts';
 import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
 import type { MarkedWritesOptions } from '../../shared/staged/write/marked-writes.ts';
 import { encodeSegment } from '../../shared/staged/envelope/segment.ts';
@@ -9,8 +14,8 @@ import { TargetCheck } from '../../shared/markers/target-check.ts';
 import type { FakeTableOptions } from './fake-marked-table.ts';
 import { FakeTargetAdmin } from './fake-target-admin.ts';
 import { type MarkedWritesHarness, markedWrites } from './marked-writes-harness.ts';
-import { MemoryStageStore } from './memory-stage-store.ts';
 import { testRuntime } from './runtime.ts';
+import { MemoryStageStore } from './memory-stage-store.ts';
 
 export interface CommitterHarness extends MarkedWritesHarness {
   readonly store: MemoryStageStore;
@@ -18,16 +23,16 @@ export interface CommitterHarness extends MarkedWritesHarness {
   readonly logs: Readonly<Record<string, unknown>>[];
   /** Committers of further instances share the store and the table. */
   readonly newCommitter: (onRejected?: FailurePolicy) => Committer;
-  /** Stages segments and completes the checkpoint that owns them. */
+  /** Stages segments, each under a name of its own, and completes the checkpoint that owns them. */
   readonly checkpoint: (number: number, segments: Readonly<Record<string, readonly Envelope[]>>) => Promise<void>;
-  /** One work message for these segments. */
+  /** The id of a segment of {@link checkpoint}. */
+  readonly idOf: (name: string) => string;
+  /** One work message for everything of a checkpoint, or for what is given. */
   readonly commit: (
-    segments: readonly string[],
-    given?: { committer?: Committer; signal?: AbortSignal; checkpoint?: number },
+    work?: Partial<CommitWork> | number,
+    given?: { committer?: Committer; signal?: AbortSignal },
   ) => Promise<void>;
 }
-
-let holders = 0;
 
 export function committing(
   table: Omit<FakeTableOptions, 'clock'> = {},
@@ -41,16 +46,17 @@ export function committing(
   const logger = createLogger({}, (line) => {
     logs.push(JSON.parse(line) as Readonly<Record<string, unknown>>);
   });
-  const runtime = testRuntime({ clock, metrics, logger });
+  const runtime = testRuntime({ clock, random: () => 0.5, metrics, logger });
   const newCommitter = (onRejected: FailurePolicy = failPolicy()): Committer => ({
     store: store.committing,
     writes: harness.another(),
     targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, runtime }),
     onRejected,
-    newHolder: () => `holder-${(holders += 1)}`,
+    completed: new CompletedNumber(store.committing, logger),
     runtime,
   });
   const first = newCommitter();
+  const ids = new Map<string, string>();
   const forEver = new AbortController().signal;
   return {
     ...harness,
@@ -58,61 +64,41 @@ export function committing(
     admin,
     logs,
     newCommitter,
+    idOf: (name) => ids.get(name) ?? '',
     async checkpoint(number, segments) {
       const stagedAt = clock.now();
-      const all = Object.entries(segments).map(([id, envelopes]) => ({
-        id,
-        envelopes: envelopes.length,
-        payload: encodeSegment(envelopes),
-        stagedAt,
-      }));
-      for (const segment of all) await store.staging.stage([segment], forEver);
-      const staged = await store.coordinator.readStaged(100, forEver);
-      const pipeline = await store.coordinator.readPipeline(forEver);
-      const sum = (of: (segment: (typeof all)[number]) => number): number => all.reduce((so, each) => so + of(each), 0);
-      const envelopes = sum((segment) => segment.envelopes);
-      const bytes = sum(({ payload }) => payload.length);
+      for (const [name, envelopes] of Object.entries(segments)) {
+        const place = ids.size;
+        const id = segmentId(place % LANES, number, String(place).padStart(16, '0'));
+        ids.set(name, id);
+        const segment = { id, envelopes: envelopes.length, payload: encodeSegment(envelopes), stagedAt };
+        await store.staging.stage([segment], forEver);
+      }
+      const before = await store.coordinator.readPipeline(forEver);
+      const value = {
+        lease: { owner: 'c', epoch: 1, expiresAt: stagedAt },
+        completed: number,
+        lastCompletedAt: stagedAt,
+        backlog: NO_AMOUNT,
+        rests: NO_AMOUNT,
+        countedAt: stagedAt,
+        marks: [],
+      };
+      const complete = { number, completedAt: stagedAt, amount: NO_AMOUNT, oldestStagedAt: stagedAt };
       await store.coordinator.commit(
-        {
-          pipeline: {
-            version: pipeline?.version,
-            value: {
-              lease: { owner: 'c', epoch: 1, expiresAt: stagedAt },
-              lastCheckpoint: number,
-              lastCompletedAt: stagedAt,
-              backlog: { segments: all.length, envelopes, bytes },
-              countedAt: stagedAt,
-            },
-          },
-          changes: {
-            checkpoint: {
-              number,
-              state: 'completed',
-              segments: all.length,
-              envelopes,
-              bytes,
-              remainingSegments: all.length,
-              remainingEnvelopes: envelopes,
-              remainingBytes: bytes,
-              oldestStagedAt: stagedAt,
-              completedAt: stagedAt,
-            },
-            own: staged.map(({ value: { id }, version }) => ({
-              id,
-              version,
-              checkpoint: number,
-              // On its way to a committer, as the coordinator leaves it.
-              lease: { holder: '', expiresAt: stagedAt + 30_000, attempts: 0 },
-            })),
-          },
-        },
+        { pipeline: { version: before?.version, value }, changes: { complete, committed: [] } },
         forEver,
       );
     },
-    commit: (segments, { committer = first, signal = forEver, checkpoint = 1 } = {}) =>
-      commitSegments({ pipeline: 'counters', checkpoint, segments }, committer, signal),
+    commit: (work = 1, { committer = first, signal = forEver } = {}) =>
+      drainWork({ ...NO_WORK, ...(typeof work === 'number' ? { ranges: rangesOf(work) } : work) }, committer, signal),
   };
 }
+
+const NO_WORK: CommitWork = { pipeline: 'counters', ranges: [], segments: [], rests: [], segmentBytes: 0 };
+
+const rangesOf = (number: number): readonly IdRange[] =>
+  Array.from({ length: LANES }, (_, lane) => numbersOfLane(lane, number, number));
 
 /** A failure policy that keeps what it was given, and may refuse it. */
 export function keepingPolicy(refusal?: Error): FailurePolicy & { readonly handled: FailedRecord[] } {

@@ -1,14 +1,27 @@
+import { abortable } from '../../shared/base/abort.ts';
 import { abortReason, type Clock, sleep, systemClock } from '../../shared/base/clock.ts';
+import { type CommitResult, type Versioned, StoreError } from '../../shared/model/store.ts';
+import {
+  type Amount,
+  type CheckpointState,
+  NO_AMOUNT,
+  type PipelineState,
+  type RestHead,
+  type SegmentHead,
+  amountOf,
+  scaled,
+} from '../../shared/staged/state.ts';
+import { type IdRange, isInRange, LANES, MAX_NUMBER, numberOf, numbersOfLane } from '../../shared/staged/segment-id.ts';
 import {
   type CommittingStore,
   type CoordinatorStore,
   MAX_SEGMENT_BYTES,
   MAX_SEGMENTS_PER_COMMIT,
+  type NewRest,
   type StagingStore,
   type StatusStore,
+  type StoredSegment,
 } from '../../shared/staged/ports.ts';
-import type { CheckpointState, PipelineState, SegmentHead } from '../../shared/staged/state.ts';
-import { StoreError, type Versioned } from '../../shared/model/store.ts';
 
 /** One call of a port, counted over all of them from 1. */
 export interface StoreCall {
@@ -16,20 +29,38 @@ export interface StoreCall {
   readonly number: number;
 }
 
-/** What happens to a call instead of what should: nothing is done, or all is done and the answer is lost, or it takes time. */
-export type StoreFault = 'conflict' | 'error-before' | 'error-after' | { readonly delayMillis: number };
+/**
+ * What happens to a call instead of what should: nothing is done, or all is done and the answer is lost, or it takes time,
+ * or it is done again by itself later, as the official client does it with a commit, or it is done late, whoever waits.
+ */
+export type StoreFault =
+  | 'conflict'
+  | 'error-before'
+  | 'error-after'
+  | { readonly delayMillis: number }
+  | { readonly againAfterMillis: number }
+  | { readonly lateMillis: number };
+
+/** A write as the store's log has it. */
+export interface LoggedWrite {
+  readonly at: number;
+  readonly document: string;
+}
 
 /**
  * The documents of one staged pipeline in memory, behind all ports at once. It models what was measured of Firestore:
- * a commit happens whole or not at all, every write makes a version that was never there, a query comes in the order of
- * random ids, a lost answer tells nothing, and every document read, written or deleted is billed, a fruitless query or
- * read as one.
+ * a commit happens whole or not at all, and perhaps once more by itself; every write makes a version that was never there;
+ * documents come in the order of their ids; a lost answer tells nothing; every document read, written or deleted is
+ * billed, a fruitless query or read as one, and a count as one for each thousand.
  */
 export class MemoryStageStore {
   /** Decides over each call; by default every call is well. */
   fault: (call: StoreCall) => StoreFault | undefined = () => undefined;
   readonly calls: StoreCall[] = [];
   readonly billed = { reads: 0, writes: 0, deletes: 0 };
+  /** Every write and delete; left empty unless `isLogging`. */
+  readonly log: LoggedWrite[] = [];
+  isLogging = false;
   readonly staging: StagingStore;
   readonly coordinator: CoordinatorStore;
   readonly committing: CommittingStore;
@@ -37,12 +68,14 @@ export class MemoryStageStore {
 
   readonly #clock: Clock;
   #pipeline: Versioned<PipelineState> | undefined;
-  readonly #segments = new Map<string, Versioned<SegmentHead>>();
-  readonly #payloads = new Map<string, Buffer>();
-  readonly #checkpoints = new Map<number, Versioned<CheckpointState>>();
+  readonly #segments = new Map<string, StoredSegment>();
+  readonly #rests = new Map<string, Versioned<NewRest>>();
+  readonly #checkpoints = new Map<number, CheckpointState>();
+  /** Ids in their order, with some that are gone; undefined where it has to be made anew. */
+  #order: readonly string[] | undefined;
   #lastVersion = 0;
 
-  /** @param clock for delays. */
+  /** @param clock of the store: for create times, and for delays. */
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
     this.staging = this.#stagingView();
@@ -56,122 +89,161 @@ export class MemoryStageStore {
   }
 
   get segments(): readonly SegmentHead[] {
-    return [...this.#segments.values()].map(({ value }) => value);
+    return [...this.#segments.values()].map(({ head }) => head);
+  }
+
+  get rests(): readonly RestHead[] {
+    return [...this.#rests.values()].map(({ value }) => value.head);
   }
 
   get checkpoints(): readonly CheckpointState[] {
-    return [...this.#checkpoints.values()].map(({ value }) => value);
+    return [...this.#checkpoints.values()].toSorted((left, right) => left.number - right.number);
+  }
+
+  /** Payloads of what is set apart. */
+  openOfRests(): readonly Buffer[] {
+    return [...this.#rests.values()].map(({ value }) => value.payload);
+  }
+
+  /** Those of a range, unbilled. */
+  headsIn(range: IdRange): readonly SegmentHead[] {
+    return this.#idsIn(range).flatMap((id) => this.#segments.get(id)?.head ?? []);
+  }
+
+  head(id: string): SegmentHead | undefined {
+    return this.#segments.get(id)?.head;
+  }
+
+  /** Segments that are there at once, unbilled, without payloads: for loads. */
+  plant(ids: readonly string[], { envelopes, bytes }: Pick<SegmentHead, 'envelopes' | 'bytes'>): void {
+    const now = this.#clock.now();
+    for (const id of ids) {
+      const head = { id, number: numberOf(id), envelopes, bytes, parts: 0, stagedAt: now, createdAt: now };
+      this.#segments.set(id, { head, payload: NO_PAYLOAD });
+    }
+    this.#order = undefined;
+  }
+
+  /** A segment of the format before, as a stager of that deployment stored it. */
+  putFormer(id: string, payload: Buffer): void {
+    const now = this.#clock.now();
+    const head = { id, number: 0, envelopes: 1, bytes: payload.length, parts: 0, stagedAt: now, createdAt: now };
+    this.#segments.set(id, { head, payload });
+    this.#order = undefined;
+  }
+
+  /** As if somebody had deleted it by hand. */
+  losePipeline(): void {
+    this.#pipeline = undefined;
   }
 
   #stagingView(): StagingStore {
     return {
       stage: (segments, signal) =>
-        this.#call('stage', signal, () => {
+        this.#commit('stage', signal, () => {
           if (segments.length > MAX_SEGMENTS_PER_COMMIT) throw new RangeError('too many segments for one commit');
           for (const { id, envelopes, payload, stagedAt } of segments) {
             if (this.#segments.has(id)) continue;
             const parts = Math.max(0, Math.ceil(payload.length / MAX_SEGMENT_BYTES) - 1);
-            this.#putSegment({ id, state: 'staged', envelopes, bytes: payload.length, parts, stagedAt });
-            this.#payloads.set(id, payload);
+            const createdAt = this.#clock.now();
+            const head = { id, number: numberOf(id), envelopes, bytes: payload.length, parts, stagedAt, createdAt };
+            this.#segments.set(id, { head, payload });
+            this.#order = undefined;
             // A part is written twice: before the head, and with it.
-            this.billed.writes += 2 * parts;
+            this.#wrote(`segments/${id}`, 1 + 2 * parts);
           }
         }),
-      readPipeline: (signal) =>
-        this.#call('readPipeline', signal, () => {
-          this.billed.reads += 1;
-          return this.#pipeline?.value;
-        }),
+      readPipeline: async (signal) => (await this.#readPipeline(signal))?.value,
+      countBacklog: (signal) => this.#countBacklog(signal),
     };
   }
 
   #coordinatorView(): CoordinatorStore {
     return {
       readPipeline: (signal) => this.#readPipeline(signal),
-      readStaged: (limit, signal) =>
-        this.#call('readStaged', signal, () => this.#query(({ state }) => state === 'staged', limit)),
-      countStagedSegments: (signal) =>
-        this.#call('countStagedSegments', signal, () => {
-          const { length } = this.segments.filter(({ state }) => state === 'staged');
-          this.billed.reads += Math.max(1, Math.ceil(length / 1000));
-          return length;
+      countSegments: (range, signal) =>
+        this.#call('countSegments', signal, () => {
+          const count = range ? this.#idsIn(range).length : this.#segments.size;
+          this.billed.reads += Math.max(1, Math.ceil(count / 1000));
+          return { count, readAt: this.#clock.now() };
         }),
-      readOpenCheckpoints: (limit, signal) =>
-        this.#call('readOpenCheckpoints', signal, () => {
-          const open = [...this.#checkpoints.values()].filter(({ value }) => value.state === 'completed');
-          const found = open.toSorted((left, right) => left.value.number - right.value.number).slice(0, limit);
-          this.billed.reads += Math.max(1, found.length);
-          return found;
+      readHeads: (range, limit, signal) => this.#call('readHeads', signal, () => this.#headsIn(range, limit)),
+      readCheckpoints: (numbers, signal) =>
+        this.#call('readCheckpoints', signal, () => {
+          this.billed.reads += numbers.length;
+          return numbers.flatMap((number) => this.#checkpoints.get(number) ?? []);
         }),
-      readOwned: (checkpoint, limit, signal) =>
-        this.#call('readOwned', signal, () =>
-          this.#query((head) => head.state === 'owned' && head.checkpoint === checkpoint, limit),
+      readHighestNumber: (signal) =>
+        this.#call('readHighestNumber', signal, () =>
+          Math.max(0, ...this.#checkpoints.keys(), ...[...this.#segments.keys()].map((id) => numberOf(id) - 1)),
         ),
-      commit: ({ pipeline, changes = {} }, signal) =>
-        this.#commit('commit', signal, () => {
-          const { checkpoint, own = [], redispatch = [], markCommitted = [] } = changes;
+      countRests: (signal) =>
+        this.#call('countRests', signal, () => {
+          this.billed.reads += Math.max(1, Math.ceil(this.#rests.size / 1000));
+          return this.#rests.size;
+        }),
+      readDueRests: (now, limit, signal) =>
+        this.#call('readDueRests', signal, () => this.#restsBy((rest) => rest.tryAt <= now, limit)),
+      sampleRests: (limit, signal) => this.#call('sampleRests', signal, () => this.#restsBy(() => true, limit)),
+      markSent: (numbers, sentAt, signal) =>
+        this.#commit('markSent', signal, () => {
+          for (const number of numbers) this.#putCheckpoint({ ...this.#checkpoint(number), sentAt });
+        }),
+      commit: ({ pipeline, changes }, signal) =>
+        this.#call('commit', signal, (fault): CommitResult => {
+          const complete = changes?.complete;
           const isCurrent =
+            fault !== 'conflict' &&
             this.#pipeline?.version === pipeline.version &&
-            (checkpoint === undefined || !this.#checkpoints.has(checkpoint.number)) &&
-            [...own, ...redispatch].every(({ id, version }) => this.#segments.get(id)?.version === version) &&
-            markCommitted.every(({ number, version }) => this.#checkpoints.get(number)?.version === version);
-          if (!isCurrent) return false;
-          this.#pipeline = this.#stored(pipeline.value);
-          if (checkpoint) this.#checkpoints.set(checkpoint.number, this.#stored(checkpoint));
-          for (const { id, checkpoint: owner, lease } of own) {
-            this.#putSegment({ ...this.#head(id), state: 'owned', checkpoint: owner, lease });
+            (complete === undefined || !this.#checkpoints.has(complete.number));
+          if (!isCurrent) return 'conflict';
+          this.#pipeline = this.#stored('pipeline', pipeline.value);
+          if (complete) this.#putCheckpoint(complete);
+          for (const { number, committedAt } of changes?.committed ?? []) {
+            this.#putCheckpoint({ ...this.#checkpoint(number), committedAt });
           }
-          for (const { id, lease } of redispatch) this.#putSegment({ ...this.#head(id), lease });
-          for (const { number, committedAt } of markCommitted) {
-            this.#checkpoints.set(
-              number,
-              this.#stored({ ...this.#checkpoint(number), state: 'committed', committedAt }),
-            );
-          }
-          return true;
+          return 'committed';
         }),
     };
   }
 
   #committingView(): CommittingStore {
+    const read = (ids: readonly string[]): StoredSegment[] => {
+      const found = ids.flatMap((id) => this.#segments.get(id) ?? []);
+      this.billed.reads += Math.max(1, ids.length) + found.reduce((sum, { head }) => sum + head.parts, 0);
+      return found;
+    };
     return {
-      readSegments: (ids, signal) =>
-        this.#call('readSegments', signal, () =>
-          ids.flatMap((id) => {
-            const found = this.#segments.get(id);
-            const payload = this.#payloads.get(id);
-            this.billed.reads += 1 + (found?.value.parts ?? 0);
-            return found && payload ? [{ head: found.value, version: found.version, payload }] : [];
-          }),
-        ),
-      lease: async (segments, signal) => {
-        const result = await this.#commit('lease', signal, () => {
-          if (!segments.every(({ id, version }) => this.#segments.get(id)?.version === version)) return false;
-          for (const { id, lease, problem } of segments) {
-            this.#putSegment({ ...this.#head(id), lease, ...(problem !== undefined && { problem }) });
-          }
-          return true;
-        });
-        if (result === 'conflict') return undefined;
-        return segments.map(({ id }) => this.#segments.get(id)?.version ?? '');
-      },
-      finish: (segments, finishedAt, signal) =>
+      readPipeline: async (signal) => (await this.#readPipeline(signal))?.value,
+      readRange: (range, limit, signal) =>
+        this.#call('readRange', signal, () => read(this.#idsIn(range).slice(0, limit))),
+      readSegments: (ids, signal) => this.#call('readSegments', signal, () => read(ids)),
+      finish: (segments, signal) =>
         this.#commit('finish', signal, () => {
-          if (!segments.every(({ id }) => this.#segments.has(id))) return false;
-          for (const { id, parts, checkpoint: number = 0, envelopes, bytes } of segments) {
-            this.#segments.delete(id);
-            this.#payloads.delete(id);
-            this.billed.deletes += 1 + parts;
-            const { remainingSegments, remainingEnvelopes, remainingBytes, ...rest } = this.#checkpoint(number);
-            const remaining = {
-              remainingSegments: remainingSegments - 1,
-              remainingEnvelopes: remainingEnvelopes - envelopes,
-              remainingBytes: remainingBytes - bytes,
-            };
-            this.#checkpoints.set(number, this.#stored({ ...rest, ...remaining, lastFinishedAt: finishedAt }, 0));
+          for (const { head, rest } of segments) {
+            this.#segments.delete(head.id);
+            this.#deleted(`segments/${head.id}`, 1 + head.parts - (rest?.head.parts ?? 0));
+            if (rest) this.#rests.set(head.id, this.#stored(`rests/${head.id}`, rest));
           }
-          this.billed.writes += new Set(segments.map(({ checkpoint }) => checkpoint)).size;
-          return true;
+        }),
+      readRests: (ids, signal) =>
+        this.#call('readRests', signal, () => {
+          this.billed.reads += ids.length;
+          return ids.flatMap((id) => {
+            const found = this.#rests.get(id);
+            return found ? [{ ...found.value, version: found.version }] : [];
+          });
+        }),
+      finishRest: ({ stored: { head, version }, rest }, signal) =>
+        this.#call('finishRest', signal, (fault): CommitResult => {
+          if (fault === 'conflict' || this.#rests.get(head.id)?.version !== version) return 'conflict';
+          if (rest) {
+            this.#rests.set(head.id, this.#stored(`rests/${head.id}`, rest));
+          } else {
+            this.#rests.delete(head.id);
+            this.#deleted(`rests/${head.id}`, 1 + head.parts);
+          }
+          return 'committed';
         }),
     };
   }
@@ -180,23 +252,23 @@ export class MemoryStageStore {
     return {
       readPipeline: (signal) => this.#readPipeline(signal),
       readCheckpoints: (limit, signal) =>
-        this.#call('readCheckpoints', signal, () =>
-          this.checkpoints.toSorted((left, right) => right.number - left.number).slice(0, limit),
+        this.#call('readCheckpoints', signal, () => this.checkpoints.toReversed().slice(0, limit)),
+      readRests: (limit, signal) => this.#call('readRests', signal, () => this.#restsBy(() => true, limit)),
+      readLowest: (limit, signal) =>
+        this.#call('readLowest', signal, () =>
+          Array.from({ length: LANES }, (_, lane) => this.#headsIn(numbersOfLane(lane, 0, MAX_NUMBER), limit)).flat(),
         ),
-      readProblems: (limit, signal) =>
-        this.#call('readProblems', signal, () =>
-          this.#query(({ problem }) => problem !== undefined, limit).map(({ value }) => value),
-        ),
-      countStaged: (signal) =>
-        this.#call('countStaged', signal, () => {
-          const staged = this.#query(({ state }) => state === 'staged').map(({ value }) => value);
-          return {
-            segments: staged.length,
-            envelopes: staged.reduce((sum, { envelopes }) => sum + envelopes, 0),
-            bytes: staged.reduce((sum, { bytes }) => sum + bytes, 0),
-          };
-        }),
+      countBacklog: (signal) => this.#countBacklog(signal),
     };
+  }
+
+  #countBacklog(signal: AbortSignal): Promise<{ readonly backlog: Amount; readonly rests: Amount }> {
+    return this.#call('countBacklog', signal, () => {
+      const total = (heads: readonly (SegmentHead | RestHead)[]): Amount =>
+        heads.length === 0 ? NO_AMOUNT : scaled(amountOf(heads.slice(0, 50)), heads.length);
+      this.billed.reads += 2 + Math.min(50, this.#segments.size) + Math.min(50, this.#rests.size);
+      return { backlog: total(this.segments), rests: total(this.rests) };
+    });
   }
 
   #readPipeline(signal: AbortSignal): Promise<Versioned<PipelineState> | undefined> {
@@ -206,8 +278,12 @@ export class MemoryStageStore {
     });
   }
 
-  #commit(method: string, signal: AbortSignal, apply: () => boolean): Promise<'committed' | 'conflict'> {
-    return this.#call(method, signal, (fault) => (fault !== 'conflict' && apply() ? 'committed' : 'conflict'));
+  /** A commit without preconditions, which may happen once more by itself. */
+  #commit(method: string, signal: AbortSignal, apply: () => void): Promise<void> {
+    return this.#call(method, signal, (fault) => {
+      apply();
+      if (typeof fault === 'object' && 'againAfterMillis' in fault) this.#clock.after(fault.againAfterMillis, apply);
+    });
   }
 
   /** One call: it is counted, and the fault decides whether it is done and whether that is told. */
@@ -220,7 +296,10 @@ export class MemoryStageStore {
     this.calls.push(call);
     const fault = this.fault(call);
     if (signal.aborted) throw abortReason(signal);
-    if (typeof fault === 'object') await sleep(this.#clock, fault.delayMillis, signal);
+    if (typeof fault === 'object' && 'lateMillis' in fault) {
+      return this.#late(fault.lateMillis, signal, () => work(fault));
+    }
+    if (typeof fault === 'object' && 'delayMillis' in fault) await sleep(this.#clock, fault.delayMillis, signal);
     else await Promise.resolve();
     if (fault === 'error-before') throw new StoreError(method, 'UNAVAILABLE', 'injected, nothing done');
     const result = work(fault);
@@ -228,34 +307,75 @@ export class MemoryStageStore {
     return result;
   }
 
-  #query(isWanted: (head: SegmentHead) => boolean, limit = Infinity): Versioned<SegmentHead>[] {
-    const found = [...this.#segments.values()]
-      .filter(({ value }) => isWanted(value))
-      .toSorted((left, right) => (left.value.id < right.value.id ? -1 : 1))
+  /** It is done, however long that takes and whether or not somebody waits for it. */
+  async #late<Result>(millis: number, signal: AbortSignal, work: () => Result): Promise<Result> {
+    const done = Promise.withResolvers<Result>();
+    this.#clock.after(millis, () => {
+      done.resolve(work());
+    });
+    return abortable(done.promise, signal);
+  }
+
+  #idsIn(range: IdRange): readonly string[] {
+    this.#order ??= [...this.#segments.keys()].sort();
+    const first = firstAt(this.#order, range.from);
+    return this.#order.slice(first, firstAt(this.#order, range.to)).filter((id) => this.#segments.has(id));
+  }
+
+  #headsIn(range: IdRange, limit: number): readonly SegmentHead[] {
+    const found = this.#idsIn(range)
+      .slice(0, limit)
+      .flatMap((id) => this.#segments.get(id)?.head ?? []);
+    this.billed.reads += Math.max(1, found.length);
+    return found.filter(({ id }) => isInRange(id, range));
+  }
+
+  #restsBy(isWanted: (rest: RestHead) => boolean, limit: number): readonly RestHead[] {
+    const found = this.rests
+      .filter(isWanted)
+      .toSorted((left, right) => left.tryAt - right.tryAt)
       .slice(0, limit);
     this.billed.reads += Math.max(1, found.length);
     return found;
   }
 
-  #putSegment(head: SegmentHead): void {
-    this.#segments.set(head.id, this.#stored(head));
+  #putCheckpoint(checkpoint: CheckpointState): void {
+    this.#checkpoints.set(checkpoint.number, checkpoint);
+    this.#wrote(`checkpoints/${checkpoint.number}`);
   }
 
-  #stored<Value>(value: Value, writes = 1): Versioned<Value> {
-    this.billed.writes += writes;
+  #stored<Value>(document: string, value: Value): Versioned<Value> {
+    this.#wrote(document);
     this.#lastVersion += 1;
-    return { value: structuredClone(value), version: String(this.#lastVersion) };
+    return { value, version: String(this.#lastVersion) };
   }
 
-  #head(id: string): SegmentHead {
-    const found = this.#segments.get(id);
-    if (!found) throw new Error(`no segment ${id}`);
-    return found.value;
+  #wrote(document: string, writes = 1): void {
+    this.billed.writes += writes;
+    if (this.isLogging) this.log.push({ at: this.#clock.now(), document });
   }
 
+  #deleted(document: string, deletes: number): void {
+    this.billed.deletes += deletes;
+    if (this.isLogging) this.log.push({ at: this.#clock.now(), document });
+  }
+
+  /** A mark may be of a checkpoint that was deleted. */
   #checkpoint(number: number): CheckpointState {
-    const found = this.#checkpoints.get(number);
-    if (!found) throw new Error(`no checkpoint ${number}`);
-    return found.value;
+    return this.#checkpoints.get(number) ?? { number, completedAt: 0, amount: NO_AMOUNT, oldestStagedAt: 0 };
   }
+}
+
+const NO_PAYLOAD = Buffer.alloc(0);
+
+/** The place of the first id that is not below `bound`, in ids in their order. */
+function firstAt(ids: readonly string[], bound: string): number {
+  let low = 0;
+  let high = ids.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ids[middle] ?? '') < bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,3 +1,5 @@
+import { ownFingerprintOf } from '../../functions/parts/own-fingerprint.ts';
+import { loadPipeline } from '../../shared/config/load.ts';
 import type { Handler } from '../../functions/parts/entry-point.ts';
 import { startCommitStaged } from '../../functions/commit-staged.ts';
 import { startStagedSink } from '../../functions/staged-sink.ts';
@@ -55,7 +57,12 @@ export interface StagedHarness extends AsyncDisposable {
 
 export const PIPELINE = 'orders';
 
-const STAGING = { checkpointIntervalMillis: 1000, maxStagedEntries: 100_000, maxStagedBytes: 64 * 1024 * 1024 };
+const STAGING = {
+  checkpointIntervalMillis: 1000,
+  maxStagedEntries: 100_000,
+  maxStagedBytes: 64 * 1024 * 1024,
+  patienceMillis: 600_000,
+};
 
 export async function startStaged({ pipeline }: StagedOptions = {}): Promise<StagedHarness> {
   const bigtable = await startBigtableServer();
@@ -102,7 +109,7 @@ export async function startStaged({ pipeline }: StagedOptions = {}): Promise<Sta
     another: async () => pushesTo(await start(startStagedSink)),
     async tick() {
       database ??= createStageDatabase({ databaseId: '(default)', projectId: 'p' });
-      return oneTick(database);
+      return oneTick(database, env);
     },
     async commit(work) {
       committer ??= start(startCommitStaged);
@@ -134,14 +141,21 @@ const basePipeline = (address: string): object => ({
   metricsFlushInterval: '0ms',
 });
 
-async function oneTick(database: StageDatabase): Promise<readonly CommitWork[]> {
+async function oneTick(database: StageDatabase, env: Environment): Promise<readonly CommitWork[]> {
+  const { pipeline } = await loadPipeline(env, 'staged-sink');
+  if (pipeline.commit.when !== 'on-checkpoint') throw new TypeError('nothing is staged');
+  const fingerprint = ownFingerprintOf(pipeline, pipeline.commit);
   const sent: CommitWork[] = [];
   const store = database.stores(PIPELINE).coordinator;
-  const decider = checkpointDecider(PIPELINE, STAGING, {
-    store,
-    topic: workTopic((work) => sent.push(work)),
-    runtime: testRuntime({ clock: systemClock }),
-  });
+  const decider = checkpointDecider(
+    PIPELINE,
+    { ...STAGING, fingerprint },
+    {
+      store,
+      topic: workTopic((work) => sent.push(work)),
+      runtime: testRuntime({ clock: systemClock }),
+    },
+  );
   await createTicks(decider, { store, clock: systemClock, owner: 'coordinator' }).tick(AbortSignal.timeout(10_000));
   return sent;
 }

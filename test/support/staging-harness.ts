@@ -7,7 +7,6 @@ import { Stager } from '../../shared/staged/stage/stager.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
 import { seededRandom } from './seeded-random.ts';
-import { testRuntime } from './runtime.ts';
 
 export interface StagingHarness {
   readonly clock: ManualClock;
@@ -17,6 +16,8 @@ export interface StagingHarness {
   /** What every attempt was to store, in order. */
   readonly attempts: readonly (readonly NewSegment[])[];
   readonly lines: readonly string[];
+  /** What the stager reads from now on. */
+  readonly complete: (number: number) => void;
   /** Every attempt is refused with the error, until it is undefined again. */
   readonly refuseWith: (error: Error | undefined) => void;
   /** Attempts that were on their way at once, at most. */
@@ -29,7 +30,14 @@ export interface StagingHarness {
 export function stagingHarness({
   seed = 1,
   maxSegmentBytes,
-}: { seed?: number; maxSegmentBytes?: number } = {}): StagingHarness {
+  lingerMillis = 0,
+  maxWaitingMessages = 40,
+}: {
+  seed?: number;
+  maxSegmentBytes?: number;
+  lingerMillis?: number;
+  maxWaitingMessages?: number;
+} = {}): StagingHarness {
   const clock = new ManualClock();
   const metrics = createMetrics();
   const store = new MemoryStageStore(clock);
@@ -52,18 +60,17 @@ export function stagingHarness({
     },
   };
   let segments = 0;
+  let completed = 0;
+  const random = seededRandom(seed);
+  const logger = createLogger({}, (line) => lines.push(line));
   const stager = new Stager(
+    { lingerMillis, maxWaitingMessages, ...(maxSegmentBytes !== undefined && { maxSegmentBytes }) },
     {
       store: watched,
-      runtime: testRuntime({
-        clock,
-        random: seededRandom(seed),
-        metrics,
-        logger: createLogger({}, (line) => lines.push(line)),
-      }),
-      newSegmentId: () => `segment-${(segments += 1)}`,
+      numbers: { numberToStage: () => Promise.resolve(completed + 1) },
+      runtime: { clock, random, metrics, logger },
+      newRandomId: () => String((segments += 1)).padStart(16, '0'),
     },
-    maxSegmentBytes,
   );
   return {
     clock,
@@ -72,6 +79,9 @@ export function stagingHarness({
     stager,
     attempts,
     lines,
+    complete: (number) => {
+      completed = number;
+    },
     refuseWith: (error) => {
       refusal = error;
     },

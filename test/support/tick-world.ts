@@ -1,3 +1,4 @@
+import { TEST_FINGERPRINT } from './fingerprint.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
 import { createTicks, type Ticks } from '../../shared/coordinator/tick.ts';
@@ -6,6 +7,7 @@ import type { CheckpointOptions } from '../../shared/staged/checkpoint/decide-ch
 import type { SegmentHead } from '../../shared/staged/state.ts';
 import { type CommitWork, decodeWork } from '../../shared/staged/work-message.ts';
 import type { OutgoingMessage, Publisher } from '../../shared/model/publishing.ts';
+import { LANES, segmentId } from '../../shared/staged/segment-id.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryStageStore } from './memory-stage-store.ts';
 import { testRuntime } from './runtime.ts';
@@ -14,6 +16,8 @@ export const OPTIONS: CheckpointOptions = {
   checkpointIntervalMillis: 10_000,
   maxStagedEntries: 100_000,
   maxStagedBytes: 64 * 1024 * 1024,
+  patienceMillis: 600_000,
+  fingerprint: TEST_FINGERPRINT,
 };
 
 /** A topic that keeps what is published; a publish may be refused, before or after it is kept. */
@@ -40,6 +44,8 @@ interface DrainOptions {
   readonly times?: number;
   /** Which messages never arrive, by their place. */
   readonly lose?: (index: number) => boolean;
+  /** Which segments cannot be finished now. */
+  readonly leave?: (head: SegmentHead) => boolean;
 }
 
 /** A staged pipeline in memory: its store, its topic, its stager and its committer, with time moved by hand. */
@@ -51,8 +57,8 @@ export class TickWorld {
   readonly signal = new AbortController().signal;
   /** Ids of all segments that were ever staged. */
   readonly staged: string[] = [];
-  /** Segment → the checkpoints that it was seen to belong to. */
-  readonly owners = new Map<string, Set<number>>();
+  /** Ids that committers were given. */
+  readonly given = new Set<string>();
   #coordinators = 0;
 
   /** A new invocation, with a clock of its own that may differ. */
@@ -72,53 +78,80 @@ export class TickWorld {
     return createTicks(decider, { store, clock, owner: `coordinator-${this.#coordinators}` });
   }
 
-  /** Stages so many segments; the store is well meanwhile. */
-  async stage(count: number, { envelopes = 2, bytes = 100 } = {}): Promise<void> {
-    for (let left = count; left > 0; left -= 1) {
-      // Random ids in production; here their order is another than that of their making.
-      const id = `${((this.staged.length + 1) * 7919) % 100_003}-segment`;
-      this.staged.push(id);
+  /** Stages so many segments, as a stager does that has just read the pipeline. @param number where it has not. */
+  async stage(count: number, { envelopes = 2, bytes = 100, number = this.nextNumber } = {}): Promise<void> {
+    for (const id of this.#newIds(count, number)) {
       const payload = Buffer.alloc(bytes);
       await this.store.staging.stage([{ id, envelopes, payload, stagedAt: this.clock.now() }], this.signal);
     }
   }
 
+  /** The same of so many that the store is not asked for each. */
+  plant(count: number, { envelopes = 1, bytes = 10 } = {}): void {
+    this.store.plant(this.#newIds(count, this.nextNumber), { envelopes, bytes });
+  }
+
+  #newIds(count: number, number: number): readonly string[] {
+    return Array.from({ length: count }, () => {
+      const place = this.staged.length;
+      // Random ids in production; here their order is another than that of their making.
+      const random = (BigInt(place + 1) * 0x9e37_79b9_7f4a_7c15n) & 0xffff_ffff_ffff_ffffn;
+      const id = segmentId(place % LANES, number, random.toString(16).padStart(16, '0'));
+      this.staged.push(id);
+      return id;
+    });
+  }
+
+  get nextNumber(): number {
+    return (this.store.pipeline?.completed ?? 0) + 1;
+  }
+
   /** The committer: drains what was published, each message `times` over, as if two instances had got it. */
-  async drain({ times = 1, lose = () => false }: DrainOptions = {}): Promise<void> {
-    this.watch();
-    for (const [index, { segments }] of this.topic.messages.splice(0).entries()) {
+  async drain({ times = 1, lose = () => false, leave = () => false }: DrainOptions = {}): Promise<void> {
+    for (const [index, work] of this.topic.messages.splice(0).entries()) {
       if (lose(index)) continue;
-      const found = await this.store.committing.readSegments(segments, this.signal);
-      const heads = found.map(({ head }) => head);
-      for (let time = 0; time < times && heads.length > 0; time += 1) {
-        await this.store.committing.finish(heads, this.clock.now(), this.signal);
+      const heads = this.inWork(work);
+      for (const { id } of heads) this.given.add(id);
+      const finished = heads.filter((head) => !leave(head)).map((head) => ({ head }));
+      for (let time = 0; time < times && finished.length > 0; time += 1) {
+        await this.store.committing.finish(finished, this.signal);
       }
     }
   }
 
-  /** Notes whose the segments are. */
-  watch(): void {
-    for (const { id, checkpoint } of this.store.segments) {
-      if (checkpoint === undefined) continue;
-      this.owners.set(id, (this.owners.get(id) ?? new Set()).add(checkpoint));
-    }
+  /** The segment that comes first is finished but for one envelope, which is set apart. */
+  async setApart(
+    problem: string,
+    { attempts, tryInMillis }: { readonly attempts: number; readonly tryInMillis: number },
+  ): Promise<void> {
+    const [head] = this.topic.messages.flatMap((work) => this.inWork(work));
+    if (!head) throw new Error('nothing was sent');
+    const payload = Buffer.from('open');
+    const { id, stagedAt } = head;
+    const tryAt = this.clock.now() + tryInMillis;
+    const rest = { id, problem, attempts, tryAt, envelopes: 1, bytes: payload.length, parts: 0, stagedAt };
+    await this.store.committing.finish([{ head, rest: { head: rest, payload } }], this.signal);
   }
 
-  heads(state: SegmentHead['state']): readonly SegmentHead[] {
-    return this.store.segments.filter((head) => head.state === state);
+  /** What is there of a message now. */
+  inWork({ ranges, segments }: CommitWork): readonly SegmentHead[] {
+    return [
+      ...ranges.flatMap((range) => this.store.headsIn(range)),
+      ...segments.flatMap((id) => this.store.head(id) ?? []),
+    ];
   }
 
   /** Goes on well from here, with a fresh coordinator, until nothing is left to do. */
   async settle(): Promise<void> {
-    const coordinator = this.coordinator();
-    for (let tick = 0; tick < 100; tick += 1) {
+    for (let tick = 0; tick < 200; tick += 1) {
+      const coordinator = this.coordinator();
       await coordinator.tick(this.signal);
+      await coordinator.release(this.signal);
       await this.drain();
       await this.clock.advance(10_000);
-      const isDone =
-        this.store.segments.length === 0 && this.store.checkpoints.every(({ state }) => state === 'committed');
-      if (isDone) return;
+      const { pipeline, segments } = this.store;
+      if (segments.length === 0 && pipeline?.committed === pipeline?.completed) return;
     }
-    throw new Error('not settled after 100 ticks');
+    throw new Error('not settled after 200 ticks');
   }
 }

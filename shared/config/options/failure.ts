@@ -81,7 +81,7 @@ export const requestFailureOptions = {
 export const stagedFailureOptions = {
   failurePolicy,
   onRejected: choice(
-    'Policy for an envelope that Bigtable refuses, or that is older than markerHorizon allows: its segment stays and is tried again, so that somebody can fix the table, or it is published to deadLetter.topic and counts as done. Envelopes of other segments go on either way.',
+    'Policy for an envelope that Bigtable refuses, or that is older than markerHorizon allows: it is set apart and tried again, so that somebody can fix the table, or it is published to deadLetter.topic and counts as done. All other envelopes go on either way.',
     ['fail', 'dead-letter'],
     'fail',
   ),

@@ -45,8 +45,26 @@ export const checkpointOptions = {
     'Time between checkpoints. A row is visible at most about this long after its record was staged. Not with commit on-receipt.',
     { default: '10s', min: '1s' },
   ),
+  confirmChange: optional(
+    text(
+      'Code that the functions print when identities would hang on other values than the pipeline was drained with (markerFamily, idAttribute with framing, or the subscription); with it the new values hold. Set it only once the pipeline is drained. Not with commit on-receipt.',
+      (value) =>
+        /^[0-9a-f]{12}$/.test(value) ? undefined : 'must be the code of 12 hexadecimal digits that the functions print',
+      '12 hexadecimal digits',
+    ),
+  ),
+  stageLinger: optional(
+    requiredDuration(
+      'Longest time that a message waits for others to be stored with; without it a hundredth of checkpointInterval, at most 100 ms. Longer would cost more than it saves: an open push is paid for, and slow answers keep the push window small. Not with commit on-receipt.',
+      { example: '100ms', min: '0ms', max: '100ms' },
+    ),
+  ),
+  stageWaitingMessages: count(
+    'Messages that wait to be stored at which they leave at once; half of the concurrency of stagedSink, which no instance is told. Not with commit on-receipt.',
+    { default: 40, min: 1, max: 1000 },
+  ),
   maxStagedEntries: count(
-    'Entries staged or being committed at which further records are turned away until some are committed; Pub/Sub keeps them. Not with commit on-receipt.',
+    'Entries staged or being committed at which further records are turned away until some are committed; Pub/Sub keeps them. As many again may be set apart. Not with commit on-receipt.',
     { default: 100_000, min: 1 },
   ),
   maxStagedBytes: size(

@@ -1,104 +1,164 @@
-import type { DocumentSnapshot, WriteBatch } from '@google-cloud/firestore';
-import type { CommittingStore, StoredSegment } from '../../staged/ports.ts';
-import type { SegmentHead } from '../../staged/state.ts';
-import { StoreError, type Version } from '../../model/store.ts';
-import { HEAD_FIELDS, readPayload, readSegmentHead, unchangedSince, versionAt, versionOf } from './documents.ts';
-import { commitBatch, type OpenDocuments, type PipelineDocuments, resultOf } from './pipeline-documents.ts';
+import type { DocumentReference, DocumentSnapshot, WriteBatch } from '@google-cloud/firestore';
+import type { CommittingStore, FinishedSegment, NewRest, StoredRest, StoredSegment } from '../../staged/ports.ts';
+import { MAX_SEGMENT_BYTES } from '../../staged/ports.ts';
+import { StoreError } from '../../model/store.ts';
+import { readPayload, readRestHead, readSegmentHead, restFields, unchangedSince, versionOf } from './documents.ts';
+import {
+  commitBatch,
+  type OpenDocuments,
+  type PipelineDocuments,
+  readPipelineDocument,
+  resultOf,
+} from './pipeline-documents.ts';
 import { storeCall } from './store-call.ts';
 
-type LeaseChange = Parameters<CommittingStore['lease']>[0][number];
+/** Writes of one commit, and payloads of rests in one (Firestore: 10 MiB a request, 4 MiB on its emulator). */
+const MAX_WRITES = 400;
+const MAX_RESTS_PER_COMMIT = 4;
 
-/** Segments with their payloads, their leases, and their end. */
+/** Segments and rests with their payloads, and their end. */
 export function createCommittingStore(open: OpenDocuments): CommittingStore {
   return {
-    async readSegments(ids, signal) {
-      if (ids.length === 0) return [];
-      const documents = await open(signal);
-      const heads = await storeCall('read segments', signal, () =>
-        documents.client.db.getAll(...ids.map((id) => documents.segment(id))),
-      );
-      const found = heads.filter(({ exists }) => exists);
-      const whole = await Promise.all(found.map((head) => withParts(documents, head, signal)));
-      return whole.filter((segment) => segment !== undefined);
+    async readPipeline(signal) {
+      return (await readPipelineDocument(open, signal))?.value;
     },
-    async lease(segments, signal) {
-      if (segments.length === 0) return [];
+    async readRange(range, limit, signal) {
+      const documents = await open(signal);
+      const query = documents.inRange(range).limit(limit);
+      const { docs } = await storeCall('read segments', signal, () => query.get());
+      return segmentsOf(documents, docs, signal);
+    },
+    async readSegments(ids, signal) {
+      const documents = await open(signal);
+      const found = await readAll(
+        'read segments',
+        documents,
+        ids.map((id) => documents.segment(id)),
+        signal,
+      );
+      return segmentsOf(documents, found, signal);
+    },
+    async finish(segments, signal) {
+      const documents = await open(signal);
+      for (const batch of finishBatches(documents, segments)) {
+        await storeCall('finish segments', signal, () => batch.commit());
+      }
+    },
+    async readRests(ids, signal) {
+      const documents = await open(signal);
+      const found = await readAll(
+        'read rests',
+        documents,
+        ids.map((id) => documents.rest(id)),
+        signal,
+      );
+      const rests = await Promise.all(found.map((snapshot) => restOf(documents, snapshot, signal)));
+      return rests.filter((rest) => rest !== undefined);
+    },
+    async finishRest({ stored: { head, version }, rest }, signal) {
       const documents = await open(signal);
       const batch = documents.client.db.batch();
-      for (const { id, version, lease, problem } of segments) {
-        const given = problem === undefined ? {} : { 'detail.problem': problem, isGivenBack: true };
-        const fields = { 'detail.lease': lease, ...given };
-        batch.update(documents.segment(id), fields, unchangedSince(documents.client, version));
+      const unchanged = unchangedSince(documents.client, version);
+      if (rest) {
+        batch.update(documents.rest(head.id), { ...restFields(rest.head), payload: payloadOf(rest) }, unchanged);
+      } else {
+        batch.delete(documents.rest(head.id), unchanged);
+        for (const part of documents.parts(head.id, head.parts)) batch.delete(part);
       }
-      const results = await commitBatch('lease segments', batch, signal);
-      return results ? results.map(({ writeTime }) => versionAt(writeTime)) : heldAlready(documents, segments, signal);
-    },
-    async finish(segments, finishedAt, signal) {
-      const documents = await open(signal);
-      return resultOf(await commitBatch('finish segments', finishBatch(documents, segments, finishedAt), signal));
+      return resultOf(await commitBatch('finish a rest', batch, signal));
     },
   };
 }
 
-/** Undefined where the segment was finished while it was read. */
-async function withParts(
-  documents: PipelineDocuments,
-  snapshot: DocumentSnapshot,
+async function readAll(
+  operation: string,
+  { client }: PipelineDocuments,
+  references: readonly DocumentReference[],
   signal: AbortSignal,
-): Promise<StoredSegment | undefined> {
-  const head = readSegmentHead(snapshot);
-  const segment = { head, version: versionOf(snapshot), payload: readPayload(snapshot) };
-  if (head.parts === 0) return segment;
-  const operation = 'read the parts of a large segment';
-  const references = documents.parts(head.id, head.parts);
-  const parts = await storeCall(operation, signal, () => documents.client.db.getAll(...references));
-  if (parts.every(({ exists }) => exists)) {
-    return { ...segment, payload: Buffer.concat([segment.payload, ...parts.map(readPayload)]) };
-  }
-  const again = await storeCall(operation, signal, () => documents.segment(head.id).get());
-  if (!again.exists) return undefined;
-  throw new StoreError(operation, 'DATA_LOSS', `segment ${head.id} is there and a part of it is not`);
+): Promise<readonly DocumentSnapshot[]> {
+  if (references.length === 0) return [];
+  const found = await storeCall(operation, signal, () => client.db.getAll(...references));
+  return found.filter(({ exists }) => exists);
+}
+
+async function segmentsOf(
+  documents: PipelineDocuments,
+  found: readonly DocumentSnapshot[],
+  signal: AbortSignal,
+): Promise<StoredSegment[]> {
+  const whole = await Promise.all(
+    found.map(async (snapshot): Promise<StoredSegment | undefined> => {
+      const head = readSegmentHead(snapshot);
+      const payload = await wholePayload(documents, snapshot, head, signal);
+      if (payload) return { head, payload };
+      const again = await storeCall(READ_PARTS, signal, () => documents.segment(head.id).get());
+      if (!again.exists) return undefined;
+      throw new StoreError(READ_PARTS, 'DATA_LOSS', `segment ${head.id} is there and a part of it is not`);
+    }),
+  );
+  return whole.filter((segment) => segment !== undefined);
 }
 
 /**
- * The client repeats a commit whose answer was lost, and then it is its own lease that it runs into: leases that are
- * there exactly as they were to be written are held.
+ * Undefined where parts are missing. They go only with the end of the rest, so this is a commit that the client repeated
+ * after it: it is taken away again.
  */
-async function heldAlready(
+async function restOf(
   documents: PipelineDocuments,
-  segments: readonly LeaseChange[],
+  snapshot: DocumentSnapshot,
   signal: AbortSignal,
-): Promise<readonly Version[] | undefined> {
-  const references = segments.map(({ id }) => documents.segment(id));
-  const found = await storeCall('lease segments', signal, () =>
-    documents.client.db.getAll(...references, { fieldMask: HEAD_FIELDS }),
-  );
-  const isHeld = segments.every(({ lease }, index) => {
-    const snapshot = found[index];
-    const now = snapshot?.exists === true ? readSegmentHead(snapshot).lease : undefined;
-    return now?.holder === lease.holder && now.expiresAt === lease.expiresAt && now.attempts === lease.attempts;
-  });
-  return isHeld ? found.map(versionOf) : undefined;
+): Promise<StoredRest | undefined> {
+  const head = readRestHead(snapshot);
+  const version = versionOf(snapshot);
+  const payload = await wholePayload(documents, snapshot, head, signal);
+  if (payload) return { head, version, payload };
+  const batch = documents.client.db.batch();
+  batch.delete(documents.rest(head.id), unchangedSince(documents.client, version));
+  await commitBatch('take a rest away that was finished', batch, signal);
+  return undefined;
 }
 
-function finishBatch(documents: PipelineDocuments, segments: readonly SegmentHead[], finishedAt: number): WriteBatch {
-  const { db, FieldValue } = documents.client;
-  const batch = db.batch();
-  for (const { id, parts } of segments) {
-    // The head's precondition is what counts each segment once; its parts go with it.
-    batch.delete(documents.segment(id), { exists: true });
-    for (const part of documents.parts(id, parts)) batch.delete(part);
+const READ_PARTS = 'read the parts of a large segment';
+
+/** Undefined where a part is missing. */
+async function wholePayload(
+  documents: PipelineDocuments,
+  snapshot: DocumentSnapshot,
+  { id, parts }: { readonly id: string; readonly parts: number },
+  signal: AbortSignal,
+): Promise<Buffer | undefined> {
+  const payload = readPayload(snapshot);
+  if (parts === 0) return payload;
+  const found = await readAll(READ_PARTS, documents, documents.parts(id, parts), signal);
+  return found.length === parts ? Buffer.concat([payload, ...found.map(readPayload)]) : undefined;
+}
+
+/** What of a rest's payload stands in its own document. */
+const payloadOf = ({ payload }: NewRest): Buffer => payload.subarray(0, MAX_SEGMENT_BYTES);
+
+/** Each segment's end is in one of them. */
+function* finishBatches(documents: PipelineDocuments, segments: readonly FinishedSegment[]): Generator<WriteBatch> {
+  let batch = documents.client.db.batch();
+  let writes = 0;
+  let rests = 0;
+  for (const { head, rest } of segments) {
+    if (writes >= MAX_WRITES || rests >= MAX_RESTS_PER_COMMIT) {
+      yield batch;
+      batch = documents.client.db.batch();
+      writes = rests = 0;
+    }
+    batch.delete(documents.segment(head.id));
+    writes += 1;
+    if (rest) {
+      batch.set(documents.rest(head.id), { ...restFields(rest.head), payload: payloadOf(rest) });
+      writes += 1;
+      rests += 1;
+    }
+    // A rest that is as large keeps the parts.
+    for (const part of documents.parts(head.id, head.parts).slice(rest?.head.parts ?? 0)) {
+      batch.delete(part);
+      writes += 1;
+    }
   }
-  const byCheckpoint = Map.groupBy(segments, ({ checkpoint = 0 }) => checkpoint);
-  for (const [number, finished] of byCheckpoint) {
-    const sum = (key: 'envelopes' | 'bytes'): number => finished.reduce((total, head) => total + head[key], 0);
-    // Without a precondition on what was read, so that committers do not wait for each other.
-    batch.update(documents.checkpoint(number), {
-      'detail.remainingSegments': FieldValue.increment(-finished.length),
-      'detail.remainingEnvelopes': FieldValue.increment(-sum('envelopes')),
-      'detail.remainingBytes': FieldValue.increment(-sum('bytes')),
-      'detail.lastFinishedAt': FieldValue.maximum(finishedAt),
-    });
-  }
-  return batch;
+  if (writes > 0) yield batch;
 }

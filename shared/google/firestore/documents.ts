@@ -1,28 +1,42 @@
 import type { DocumentSnapshot, Timestamp as VendorTimestamp } from '@google-cloud/firestore';
-import type { CheckpointState, PipelineState, SegmentHead, SegmentLease } from '../../staged/state.ts';
-import { StoreError, type Version } from '../../model/store.ts';
+import {
+  type Amount,
+  type CheckpointState,
+  NO_AMOUNT,
+  type PipelineState,
+  type RestHead,
+  type SegmentHead,
+} from '../../staged/state.ts';
+import { numberOf } from '../../staged/segment-id.ts';
+import { type Version, StoreError } from '../../model/store.ts';
 import type { FirestoreClient } from './client.ts';
 
 /**
  * How the state of a staged pipeline is laid out in documents:
  *
  * ```
- * pipelines/{p}                   the fields of PipelineState, kind
- * pipelines/{p}/segments/{id}     state, checkpoint, isGivenBack; payload; detail {everything else}
+ * pipelines/{p}                   kind; the fields of Progress, `completed` as lastCheckpoint
+ * pipelines/{p}/segments/{id}     payload; detail {everything else}
  * pipelines/{p}/parts/{id}-{k}    payload; orphanedAfter until the head is there
- * pipelines/{p}/checkpoints/{n}   state, number; detail {everything else}; expireAt once committed
+ * pipelines/{p}/rests/{id}        tryAt; payload; detail {everything else}
+ * pipelines/{p}/checkpoints/{n}   number; detail {everything else}; expireAt once committed
  * ```
  *
- * Only the fields that a query names may be indexed: `state`, `checkpoint`, `isGivenBack` of `segments`, `state` and
- * `number` of `checkpoints`, each alone (no composite index). A deployment switches the single-field indexes of
- * `payload` and `detail` off for `segments`, `parts` and `checkpoints` (the fields of a map follow the map): bytes
- * cost index writes, and an indexed time would put all writes of a collection at one end of one range, 500 a second.
- * Times inside `detail` are integers, milliseconds since the epoch; only `orphanedAfter` and `expireAt` are
- * timestamps, for TTL policies, unindexed too.
+ * Only the fields that a query names may be indexed: `number` of `checkpoints` and `tryAt` of `rests`, each alone (no
+ * composite index); segments are asked for by their ids. A deployment switches the single-field indexes of `payload` and
+ * `detail` off for `segments`, `parts`, `rests` and `checkpoints` (the fields of a map follow the map): bytes cost index
+ * writes, and an indexed time would put all writes of a collection at one end of one range, 500 a second. Times inside
+ * `detail` are integers, milliseconds since the epoch; only `orphanedAfter` and `expireAt` are timestamps, for TTL
+ * policies, unindexed too.
+ *
+ * Segments of the format before this one bear a UUID and the fields `state`, `checkpoint` and `detail.lease` besides; they
+ * read as number 0. Its checkpoints have a `state`. The pipeline's document keeps the names of that format, so that
+ * functions of both run side by side.
  */
 
-/** The fields of a segment's head: everything but its payload, which a listing must not read. */
-export const HEAD_FIELDS = ['state', 'checkpoint', 'detail'];
+/** The fields of a head: everything but its payload, which a listing must not read. */
+export const HEAD_FIELDS = ['detail'];
+export const REST_FIELDS = ['tryAt', 'detail'];
 
 /** Digits of a checkpoint's id, so that ids in their order are numbers in theirs. */
 const NUMBER_DIGITS = 12;
@@ -31,12 +45,16 @@ export const checkpointId = (number: number): string => String(number).padStart(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export const pipelineFields = (state: PipelineState): Record<string, unknown> => ({ kind: 'staged-sink', ...state });
+export const pipelineFields = ({ completed, marks, ...state }: PipelineState): Record<string, unknown> => ({
+  kind: 'staged-sink',
+  lastCheckpoint: completed,
+  ...state,
+  marks: marks.map(({ number, at }) => ({ number, at })),
+});
 
 export function readPipelineState(snapshot: DocumentSnapshot): PipelineState {
   const fields = fieldsOf(snapshot);
   const lease = mapIn(snapshot, fields, 'lease');
-  const backlog = mapIn(snapshot, fields, 'backlog');
   const number = numbersOf(snapshot);
   return {
     lease: {
@@ -44,46 +62,74 @@ export function readPipelineState(snapshot: DocumentSnapshot): PipelineState {
       epoch: number(lease, 'epoch'),
       expiresAt: number(lease, 'expiresAt'),
     },
-    lastCheckpoint: number(fields, 'lastCheckpoint'),
+    completed: number(fields, 'lastCheckpoint'),
     lastCompletedAt: number(fields, 'lastCompletedAt'),
-    backlog: {
-      segments: number(backlog, 'segments'),
-      envelopes: number(backlog, 'envelopes'),
-      bytes: number(backlog, 'bytes'),
-    },
+    ...(fields.committed !== undefined && { committed: number(fields, 'committed') }),
+    ...(fields.lookFrom !== undefined && { lookFrom: number(fields, 'lookFrom') }),
+    backlog: readAmount(snapshot, fields, 'backlog'),
+    rests: fields.rests === undefined ? NO_AMOUNT : readAmount(snapshot, fields, 'rests'),
     countedAt: number(fields, 'countedAt'),
+    ...(fields.fingerprint !== undefined && {
+      fingerprint: textsIn(snapshot, mapIn(snapshot, fields, 'fingerprint')),
+    }),
+    marks: listIn(snapshot, fields, 'marks').map((mark) => ({
+      number: number(mark, 'number'),
+      at: number(mark, 'at'),
+    })),
   };
 }
 
+function readAmount(snapshot: DocumentSnapshot, fields: Fields, name: string): Amount {
+  const map = mapIn(snapshot, fields, name);
+  const number = numbersOf(snapshot);
+  return { segments: number(map, 'segments'), envelopes: number(map, 'envelopes'), bytes: number(map, 'bytes') };
+}
+
 /** A new segment's document, but for its payload. */
-export const stagedFields = (head: Pick<SegmentHead, 'envelopes' | 'bytes' | 'parts' | 'stagedAt'>): object => ({
-  state: 'staged' satisfies SegmentHead['state'],
-  detail: { envelopes: head.envelopes, bytes: head.bytes, parts: head.parts, stagedAt: head.stagedAt },
+export const stagedFields = ({
+  envelopes,
+  bytes,
+  parts,
+  stagedAt,
+}: Pick<SegmentHead, 'envelopes' | 'bytes' | 'parts' | 'stagedAt'>): object => ({
+  detail: { envelopes, bytes, parts, stagedAt },
 });
 
 export function readSegmentHead(snapshot: DocumentSnapshot): SegmentHead {
-  const fields = fieldsOf(snapshot);
-  const detail = mapIn(snapshot, fields, 'detail');
+  const detail = mapIn(snapshot, fieldsOf(snapshot), 'detail');
   const number = numbersOf(snapshot);
-  const isOwned = fields.checkpoint !== undefined;
   return {
     id: snapshot.id,
-    state: isOwned ? 'owned' : 'staged',
-    ...(isOwned && { checkpoint: number(fields, 'checkpoint') }),
+    number: numberOf(snapshot.id),
     envelopes: number(detail, 'envelopes'),
     bytes: number(detail, 'bytes'),
     parts: number(detail, 'parts'),
     stagedAt: number(detail, 'stagedAt'),
-    ...(detail.lease !== undefined && { lease: readLease(snapshot, mapIn(snapshot, detail, 'lease')) }),
-    ...(detail.problem !== undefined && { problem: textIn(snapshot, detail, 'problem') }),
+    createdAt: snapshot.createTime?.toMillis() ?? 0,
   };
 }
 
-const readLease = (snapshot: DocumentSnapshot, lease: Fields): SegmentLease => ({
-  holder: textIn(snapshot, lease, 'holder'),
-  expiresAt: numbersOf(snapshot)(lease, 'expiresAt'),
-  attempts: numbersOf(snapshot)(lease, 'attempts'),
+/** A rest's document, but for its payload. */
+export const restFields = ({ tryAt, problem, attempts, envelopes, bytes, parts, stagedAt }: RestHead): object => ({
+  tryAt,
+  detail: { problem, attempts, envelopes, bytes, parts, stagedAt },
 });
+
+export function readRestHead(snapshot: DocumentSnapshot): RestHead {
+  const fields = fieldsOf(snapshot);
+  const detail = mapIn(snapshot, fields, 'detail');
+  const number = numbersOf(snapshot);
+  return {
+    id: snapshot.id,
+    tryAt: number(fields, 'tryAt'),
+    problem: textIn(snapshot, detail, 'problem'),
+    attempts: number(detail, 'attempts'),
+    envelopes: number(detail, 'envelopes'),
+    bytes: number(detail, 'bytes'),
+    parts: number(detail, 'parts'),
+    stagedAt: number(detail, 'stagedAt'),
+  };
+}
 
 export function readPayload(snapshot: DocumentSnapshot): Buffer {
   const payload = fieldsOf(snapshot).payload;
@@ -91,27 +137,23 @@ export function readPayload(snapshot: DocumentSnapshot): Buffer {
   throw malformed(snapshot, 'payload', 'bytes');
 }
 
-export const checkpointFields = ({ number, state, ...detail }: CheckpointState): object => ({ number, state, detail });
+export const checkpointFields = ({ number, completedAt, amount, oldestStagedAt }: CheckpointState): object => ({
+  number,
+  detail: { completedAt, ...amount, oldestStagedAt },
+});
 
 export function readCheckpointState(snapshot: DocumentSnapshot): CheckpointState {
   const fields = fieldsOf(snapshot);
   const detail = mapIn(snapshot, fields, 'detail');
-  const number = numbersOf(snapshot);
-  const state = textIn(snapshot, fields, 'state');
-  if (state !== 'completed' && state !== 'committed') throw malformed(snapshot, 'state', 'completed or committed');
+  // A mark may have made the document of a checkpoint that was deleted by then.
+  const number = (name: string): number => (detail[name] === undefined ? 0 : numbersOf(snapshot)(detail, name));
   return {
-    number: number(fields, 'number'),
-    state,
-    segments: number(detail, 'segments'),
-    envelopes: number(detail, 'envelopes'),
-    bytes: number(detail, 'bytes'),
-    remainingSegments: number(detail, 'remainingSegments'),
-    remainingEnvelopes: number(detail, 'remainingEnvelopes'),
-    remainingBytes: number(detail, 'remainingBytes'),
-    oldestStagedAt: number(detail, 'oldestStagedAt'),
-    completedAt: number(detail, 'completedAt'),
-    ...(detail.lastFinishedAt !== undefined && { lastFinishedAt: number(detail, 'lastFinishedAt') }),
-    ...(detail.committedAt !== undefined && { committedAt: number(detail, 'committedAt') }),
+    number: numbersOf(snapshot)(fields, 'number'),
+    completedAt: number('completedAt'),
+    ...(detail.sentAt !== undefined && { sentAt: number('sentAt') }),
+    ...(detail.committedAt !== undefined && { committedAt: number('committedAt') }),
+    amount: { segments: number('segments'), envelopes: number('envelopes'), bytes: number('bytes') },
+    oldestStagedAt: number('oldestStagedAt'),
   };
 }
 
@@ -137,6 +179,18 @@ function mapIn(snapshot: DocumentSnapshot, fields: Fields, name: string): Fields
   const value = fields[name];
   if (typeof value !== 'object' || value === null) throw malformed(snapshot, name, 'a map');
   return value as Fields;
+}
+
+/** A map of texts. */
+function textsIn(snapshot: DocumentSnapshot, map: Fields): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.keys(map).map((name) => [name, textIn(snapshot, map, name)]));
+}
+
+/** A list of maps; none where the field is not there. */
+function listIn(snapshot: DocumentSnapshot, fields: Fields, name: string): readonly Fields[] {
+  const value = fields[name] ?? [];
+  if (!Array.isArray(value)) throw malformed(snapshot, name, 'a list');
+  return value as readonly Fields[];
 }
 
 const numbersOf =

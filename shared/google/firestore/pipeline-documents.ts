@@ -1,6 +1,7 @@
-import type { CollectionReference, DocumentReference, WriteBatch, WriteResult } from '@google-cloud/firestore';
+import type { CollectionReference, DocumentReference, Query, WriteBatch, WriteResult } from '@google-cloud/firestore';
 import type { PipelineState } from '../../staged/state.ts';
 import type { CommitResult, Versioned } from '../../model/store.ts';
+import type { IdRange } from '../../staged/segment-id.ts';
 import type { FirestoreClient } from './client.ts';
 import { checkpointId, readPipelineState, versionOf } from './documents.ts';
 import { isLostPrecondition, storeCall } from './store-call.ts';
@@ -11,6 +12,7 @@ export class PipelineDocuments {
   readonly pipeline: DocumentReference;
   readonly segments: CollectionReference;
   readonly checkpoints: CollectionReference;
+  readonly rests: CollectionReference;
   readonly #parts: CollectionReference;
 
   constructor(client: FirestoreClient, name: string) {
@@ -18,11 +20,21 @@ export class PipelineDocuments {
     this.pipeline = client.db.collection('pipelines').doc(name);
     this.segments = this.pipeline.collection('segments');
     this.checkpoints = this.pipeline.collection('checkpoints');
+    this.rests = this.pipeline.collection('rests');
     this.#parts = this.pipeline.collection('parts');
   }
 
   segment(id: string): DocumentReference {
     return this.segments.doc(id);
+  }
+
+  rest(id: string): DocumentReference {
+    return this.rests.doc(id);
+  }
+
+  /** The segments of a range, in the order of their ids. */
+  inRange({ from, to }: IdRange): Query {
+    return this.segments.orderBy('__name__').startAt(from).endBefore(to);
   }
 
   /** The documents that hold the rest of a segment's payload, in its order. */

@@ -1,7 +1,8 @@
 import type { DocumentReference } from '@google-cloud/firestore';
 import { MAX_SEGMENT_BYTES, MAX_SEGMENTS_PER_COMMIT, type NewSegment, type StagingStore } from '../../staged/ports.ts';
 import { StoreError } from '../../model/store.ts';
-import { stagedFields } from './documents.ts';
+import { createBacklogCount } from './backlog-count.ts';
+import { HEAD_FIELDS, stagedFields } from './documents.ts';
 import { type OpenDocuments, type PipelineDocuments, readPipelineDocument } from './pipeline-documents.ts';
 import { storeCall } from './store-call.ts';
 
@@ -22,6 +23,7 @@ export function createStagingStore(open: OpenDocuments): StagingStore {
     async readPipeline(signal) {
       return (await readPipelineDocument(open, signal))?.value;
     },
+    countBacklog: createBacklogCount(open),
   };
 }
 
@@ -103,7 +105,7 @@ async function missingOf(
 ): Promise<NewSegment[]> {
   const references = segments.map(({ id }) => documents.segment(id));
   const found = await storeCall('look for segments that were stored before', signal, () =>
-    documents.client.db.getAll(...references, { fieldMask: ['state'] }),
+    documents.client.db.getAll(...references, { fieldMask: HEAD_FIELDS }),
   );
   return segments.filter((_, index) => !found[index]?.exists);
 }

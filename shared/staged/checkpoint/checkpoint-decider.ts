@@ -2,16 +2,15 @@ import type { Runtime } from '../../base/runtime.ts';
 import type { Decider } from '../../coordinator/decider.ts';
 import type { Publisher } from '../../model/publishing.ts';
 import type { CoordinatorStore } from '../ports.ts';
+import { CheckpointReader, type TickRead } from './checkpoint-reader.ts';
 import {
   type CheckpointDecision,
   type CheckpointOptions,
   decideCheckpoint,
-  isCheckpointDue,
-  type TickView,
+  type OutgoingWork,
 } from './decide-checkpoint.ts';
-import type { CheckpointChanges, CheckpointState, Progress } from '../state.ts';
-import { type TickRead, TickReader } from './tick-reader.ts';
-import { type CommitWork, encodeWork } from '../work-message.ts';
+import type { CheckpointChanges, Progress } from '../state.ts';
+import { encodeWork } from '../work-message.ts';
 
 export interface CheckpointDependencies {
   readonly store: CoordinatorStore;
@@ -20,14 +19,14 @@ export interface CheckpointDependencies {
   readonly runtime: Runtime;
 }
 
-export type CheckpointDecider = Decider<Progress, TickView & TickRead, CheckpointChanges, CommitWork>;
+export type CheckpointDecider = Decider<Progress, TickRead, CheckpointChanges, OutgoingWork>;
 
 /**
- * What a coordinator does for a staged pipeline: it completes checkpoints of what is staged, sends their work out, sends
- * lost work again, and marks checkpoints of which nothing remains. For one invocation.
+ * What a coordinator does for a staged pipeline: it completes checkpoints, sends ranges of segments to committers, finds
+ * what is committed, and sends again what was lost. For one invocation.
  *
- * Whatever a crash leaves, a later tick repairs: before the commit nothing was done; after it the segments' leases run
- * out and their work is sent again.
+ * Whatever a crash leaves, a later tick repairs: before the commit nothing was done; after it a number that is not
+ * marked as sent is sent.
  */
 export function checkpointDecider(
   name: string,
@@ -35,66 +34,57 @@ export function checkpointDecider(
   { store, topic, runtime }: CheckpointDependencies,
 ): CheckpointDecider {
   const { clock, metrics, logger } = runtime;
-  const reader = new TickReader(store, options);
+  const reader = new CheckpointReader(name, options, store);
+  /** By the clock of the store: whatever was stored before the last reading is in what is sent after it. */
+  let readAt = 0;
   return {
     name,
     intervalMillis: options.checkpointIntervalMillis,
-    counted: ['completed', 'committed', 'redispatched'],
-    async read({ pipeline, now, done }, signal) {
-      // A tick that completed one goes on with what that could not take.
-      const isDue = (done.completed ?? 0) > 0 || isCheckpointDue(pipeline, options, now);
-      return { name, pipeline, isDue, ...(await reader.read(isDue, now, signal)) };
-    },
+    counted: ['completed', 'committed', 'sent'],
+    read: (turn, signal) => reader.read(turn, signal),
     decide: ({ now }, view) => decideCheckpoint(view, options, now),
     committed({ now }, view, decision) {
-      reader.committed(view, decision, now);
+      reader.committed(view, now);
+      ({ readAt } = view);
       observe(view, decision);
       tell(view, decision);
     },
     // Work that comes twice does no harm.
-    async publish(work, signal) {
-      const messages = work.map((each) => ({ data: encodeWork(each), attributes: { pipeline: each.pipeline } }));
+    async publish(outgoing, signal) {
+      const messages = outgoing.map(({ work }) => ({ data: encodeWork(work), attributes: { pipeline: name } }));
       await Promise.all(messages.map((message) => topic.publish(message, signal)));
+      const numbers = new Set(outgoing.flatMap((each) => each.numbers));
+      // A mark that is lost makes the number go out again, which does no harm.
+      if (numbers.size > 0) await store.markSent([...numbers], readAt, signal);
     },
   };
 
   /** Only by one that has the lease: one that finds it held must not tell of an empty backlog. */
-  function observe({ open }: TickView, { pipeline: { backlog }, changes }: CheckpointDecision): void {
-    const oldestOpenStagedAt = oldestOf(
-      open.map(({ value }) => value),
-      changes,
-    );
+  function observe({ lanes }: TickRead, { pipeline: { backlog, rests } }: CheckpointDecision): void {
+    const oldest = Math.min(...lanes.flatMap(({ heads }) => heads.map(({ createdAt }) => createdAt)));
     metrics.observe('stagedBacklogSegments', () => backlog.segments);
     metrics.observe('stagedBacklogEnvelopes', () => backlog.envelopes);
     metrics.observe('stagedBacklogBytes', () => backlog.bytes);
-    metrics.observe('checkpointAge', () =>
-      oldestOpenStagedAt === undefined ? 0 : Math.max(0, clock.now() - oldestOpenStagedAt),
-    );
+    metrics.observe('restSegments', () => rests.segments);
+    metrics.observe('restEnvelopes', () => rests.envelopes);
+    metrics.observe('restBytes', () => rests.bytes);
+    metrics.observe('checkpointAge', () => (oldest === Infinity ? 0 : Math.max(0, clock.now() - oldest)));
   }
 
-  function tell({ open }: TickView, { changes, counts }: CheckpointDecision): void {
-    if (changes.checkpoint) metrics.count('checkpointsCompleted');
-    for (const { number, committedAt } of changes.markCommitted ?? []) {
-      const stagedAt = open.find(({ value }) => value.number === number)?.value.oldestStagedAt ?? committedAt;
+  function tell({ checkpoints, unsent, aged }: TickRead, { changes }: CheckpointDecision): void {
+    if (changes.complete) metrics.count('checkpointsCompleted');
+    for (const { number, committedAt } of changes.committed) {
       metrics.count('checkpointsCommitted');
+      const stagedAt = checkpoints.get(number)?.oldestStagedAt;
+      if (stagedAt === undefined) continue;
       metrics.record('timeToVisibility', Math.max(0, committedAt - stagedAt));
       logger.log('DEBUG', 'checkpoint committed', { checkpoint: number, millis: committedAt - stagedAt });
     }
-    const { redispatched: again = 0 } = counts;
-    if (again > 0) {
-      metrics.count('segmentsRedispatched', again);
-      logger.log('WARNING', 'segments were not finished in time and are sent out again', { segments: again });
+    const again = unsent.numbers.filter((number) => checkpoints.get(number)?.sentAt !== undefined);
+    if (again.length > 0) {
+      metrics.count('checkpointsResent', again.length);
+      logger.log('WARNING', 'work of checkpoints was not finished in time and is sent again', { checkpoints: again });
     }
+    if (aged.length > 0) metrics.count('segmentsResent', aged.length);
   }
-}
-
-/** When the oldest work of checkpoints that are still open after a tick was staged. */
-function oldestOf(
-  open: readonly CheckpointState[],
-  { checkpoint, markCommitted = [] }: CheckpointChanges,
-): number | undefined {
-  const closed = new Set(markCommitted.map(({ number }) => number));
-  const left = open.filter(({ number }) => !closed.has(number));
-  const times = [...left, ...(checkpoint ? [checkpoint] : [])].map(({ oldestStagedAt }) => oldestStagedAt);
-  return times.length === 0 ? undefined : Math.min(...times);
 }

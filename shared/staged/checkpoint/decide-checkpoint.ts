@@ -1,32 +1,31 @@
 import type { Decision } from '../../coordinator/decider.ts';
-import { dispatchLease, packWork, ranOut } from './dispatch.ts';
+import { type LaneLook, committedBy, nextLookFrom, nextMarks, type Unsent } from './look.ts';
 import {
+  type Amount,
   BYTES_PER_ENTRY,
-  type Backlog,
   type CheckpointChanges,
   type CheckpointState,
+  NO_AMOUNT,
   type Progress,
   type SegmentHead,
+  amountOf,
+  scaled,
 } from '../state.ts';
+import { workOfHeads, workOfNumber, workOfRests } from './work.ts';
+import { type OwnFingerprint, takenOver } from '../fingerprint.ts';
 import type { CommitWork } from '../work-message.ts';
-import type { Versioned } from '../../model/store.ts';
 
 /** The decision of a tick: state and `now` in, one commit and its messages out. Pure. */
 
 export interface CheckpointOptions {
   readonly checkpointIntervalMillis: number;
-  /** Caps of uncommitted work, in envelopes and in bytes (payload and 256 per envelope). */
+  /** Caps of uncommitted work, in envelopes and in bytes (payload and 256 per envelope). Those of rests are as large. */
   readonly maxStagedEntries: number;
   readonly maxStagedBytes: number;
+  /** Ack deadline of the work's subscription: work that is not done by then is sent again. */
+  readonly patienceMillis: number;
+  readonly fingerprint: OwnFingerprint;
 }
-
-/** Segments that one commit gives to a checkpoint, or sends out again. All writes of a commit stay below 500. */
-export const MAX_SEGMENTS_PER_CHECKPOINT = 300;
-const MAX_REDISPATCHED_PER_COMMIT = 100;
-const MAX_MARKED_PER_COMMIT = 90;
-
-/** While so many checkpoints are uncommitted no other is made: what is staged would only wait behind them. */
-export const MAX_OPEN_CHECKPOINTS = 100;
 
 /** From this share of a cap on, a checkpoint does not wait for its interval. */
 const NEAR_CAP = 0.8;
@@ -34,129 +33,151 @@ const NEAR_CAP = 0.8;
 /** Ticks come at the beginnings of slots, give or take: the one that is meant to complete may be a little early. */
 const EARLY_SHARE = 0.1;
 
+/** Checkpoints that one commit marks as committed. */
+const MAX_MARKED = 100;
+
+/** What is known of one number that has to be sent as a whole. */
+export interface NumberView {
+  readonly number: number;
+  /** Its segments in each lane. */
+  readonly counts: readonly number[];
+  /** Some of them. */
+  readonly sample: readonly SegmentHead[];
+}
+
 /** What a tick read. */
 export interface TickView {
   readonly name: string;
-  readonly pipeline: Progress | undefined;
-  /** The interval has passed, or this tick goes on with what the checkpoint before could not take. */
+  readonly progress: Progress | undefined;
+  /** Where numbers begin when there is no document: what was completed at least, by all else that is there. */
+  readonly highest: number;
+  /** All segments, those of no completed checkpoint too. */
+  readonly segments: number;
+  readonly rests: Amount;
+  /** A checkpoint is due by the clock. */
   readonly isDue: boolean;
-  /** Staged segments, at most {@link MAX_SEGMENTS_PER_CHECKPOINT}; none where they were not read. */
-  readonly staged: readonly Versioned<SegmentHead>[];
-  /** All that is staged, read or reckoned. */
-  readonly stagedInAll: Backlog;
-  /** Lowest number first, at most {@link MAX_OPEN_CHECKPOINTS}. */
-  readonly open: readonly Versioned<CheckpointState>[];
-  /** What remains of the checkpoints that were looked into. */
-  readonly owned: readonly Versioned<SegmentHead>[];
+  /** What the next checkpoint would own; absent where none is to be completed. */
+  readonly next?: NumberView;
+  /** Every lane from the start of the look; none where nothing is staged. */
+  readonly lanes: readonly LaneLook[];
+  /** Whether segments of the format before this one are left; undefined where this tick did not look. */
+  readonly hasOldFormat: boolean | undefined;
+  /** Checkpoints that were read, by number. */
+  readonly checkpoints: ReadonlyMap<number, CheckpointState>;
+  readonly unsent: Unsent;
+  /** The numbers that are to be sent as a whole. */
+  readonly whole: readonly NumberView[];
+  /** To be sent for their age: of the full look. */
+  readonly aged: readonly SegmentHead[];
+  /** Rests to be tried, by id. */
+  readonly dueRests: readonly string[];
 }
 
-export type CheckpointDecision = Decision<Progress, CheckpointChanges, CommitWork>;
+/** A message, and the numbers of which everything that was seen is sent with it and the others. */
+export interface OutgoingWork {
+  readonly work: CommitWork;
+  readonly numbers: readonly number[];
+}
 
+export type CheckpointDecision = Decision<Progress, CheckpointChanges, OutgoingWork>;
+
+/** Throws a `RedeliverError` where the values that identities hang on are others than the pipeline's, and not confirmed. */
 export function decideCheckpoint(view: TickView, options: CheckpointOptions, now: number): CheckpointDecision {
-  const { name, pipeline, isDue, staged, stagedInAll, open } = view;
-  const isCompleting =
-    staged.length > 0 && open.length < MAX_OPEN_CHECKPOINTS && (isDue || isNearCaps(stagedInAll, options));
-  const checkpoint = isCompleting ? completed((pipeline?.lastCheckpoint ?? 0) + 1, staged, now) : undefined;
-  const own = checkpoint
-    ? staged.map(({ value, version }) => ({
-        id: value.id,
-        version,
-        checkpoint: checkpoint.number,
-        lease: dispatchLease(0, now),
-      }))
-    : [];
-  const lost = ranOut(view.owned, now);
-  const redispatched = lost.slice(0, MAX_REDISPATCHED_PER_COMMIT);
-  const finished = open.filter(({ value }) => value.remainingSegments <= 0).slice(0, MAX_MARKED_PER_COMMIT);
-  const markCommitted = finished.map(({ value, version }) => ({
-    number: value.number,
-    version,
-    committedAt: value.lastFinishedAt ?? now,
-  }));
+  const { name, progress, next } = view;
+  const completedBefore = progress?.completed ?? view.highest;
+  const backlog = backlogOf(view);
+  const isCompleting = next?.counts.some((count) => count > 0) === true && (view.isDue || isNearCaps(backlog, options));
+  const complete = isCompleting ? completedOf(next, now) : undefined;
+  const completed = complete?.number ?? completedBefore;
+  const committed = committedOf(view, completedBefore);
+  const finished = finishedOf(progress?.committed ?? committed ?? 0, committed ?? 0, now);
+  const whole = [...view.whole, ...(complete && next ? [next] : [])];
+  const { late } = view.unsent;
+  const work: OutgoingWork[] = [
+    ...whole.flatMap(({ number, counts, sample }) =>
+      outgoing(workOfNumber(name, number, counts, amountOf(sample)), [number]),
+    ),
+    ...outgoing(
+      workOfHeads(name, [...late, ...view.aged]),
+      late.map((head) => head.number),
+    ),
+    ...outgoing(workOfRests(name, view.dueRests), []),
+  ];
   return {
     pipeline: {
-      lastCheckpoint: checkpoint?.number ?? pipeline?.lastCheckpoint ?? 0,
-      lastCompletedAt: checkpoint ? now : (pipeline?.lastCompletedAt ?? 0),
-      backlog: uncommitted(
-        stagedInAll,
-        open.map(({ value }) => value),
-      ),
+      completed,
+      lastCompletedAt: complete ? now : (progress?.lastCompletedAt ?? 0),
+      ...(committed !== undefined && { committed: Math.min(committed, finished.through) }),
+      lookFrom: nextLookFrom(completedBefore, view.lanes),
+      backlog,
+      rests: view.rests,
       countedAt: now,
+      marks: nextMarks(progress?.marks ?? [], completed, now),
+      fingerprint: takenOver(progress?.fingerprint, options.fingerprint),
     },
-    changes: {
-      ...(checkpoint && { checkpoint, own }),
-      redispatch: redispatched.map(({ value, version }) => ({
-        id: value.id,
-        version,
-        lease: dispatchLease((value.lease?.attempts ?? 0) + 1, now),
-      })),
-      markCommitted,
-    },
-    messages: [
-      ...(checkpoint
-        ? packWork(
-            name,
-            staged.map(({ value }) => ({ ...value, checkpoint: checkpoint.number })),
-          )
-        : []),
-      ...packWork(
-        name,
-        redispatched.map(({ value }) => value),
-      ),
-    ],
-    counts: {
-      completed: checkpoint ? 1 : 0,
-      committed: markCommitted.length,
-      redispatched: redispatched.length,
-    },
-    hasMore:
-      (checkpoint !== undefined && stagedInAll.segments > staged.length) ||
-      lost.length > redispatched.length ||
-      finished.length === MAX_MARKED_PER_COMMIT,
+    changes: { ...(complete && { complete }), committed: finished.changes },
+    messages: work,
+    counts: { completed: complete ? 1 : 0, committed: finished.changes.length, sent: work.length },
+    hasMore: committed !== undefined && finished.through < committed,
   };
 }
 
-/** Whether the interval has passed. The last completion may be of another clock, ahead of ours: the distance counts. */
-export function isCheckpointDue(pipeline: Progress | undefined, options: CheckpointOptions, now: number): boolean {
-  const distance = Math.abs(now - (pipeline?.lastCompletedAt ?? 0));
-  return distance >= options.checkpointIntervalMillis * (1 - EARLY_SHARE);
+const outgoing = (work: readonly CommitWork[], numbers: readonly number[]): OutgoingWork[] =>
+  work.map((each) => ({ work: each, numbers }));
+
+/** Whether the slot of the last completion is over. A clock that was set back is in another slot too. */
+export function isCheckpointDue(progress: Progress | undefined, options: CheckpointOptions, now: number): boolean {
+  const { checkpointIntervalMillis: interval } = options;
+  const slotOf = (at: number): number => Math.floor(at / interval + EARLY_SHARE);
+  return !progress?.lastCompletedAt || slotOf(now) !== slotOf(progress.lastCompletedAt);
 }
 
 /** Whether what is staged nears a cap, beyond which the stager refuses. */
-export const isNearCaps = ({ envelopes, bytes }: Backlog, options: CheckpointOptions): boolean =>
+export const isNearCaps = ({ envelopes, bytes }: Amount, options: CheckpointOptions): boolean =>
   envelopes >= NEAR_CAP * options.maxStagedEntries ||
   bytes + BYTES_PER_ENTRY * envelopes >= NEAR_CAP * options.maxStagedBytes;
 
-export const sumOf = (heads: readonly Pick<SegmentHead, 'envelopes' | 'bytes'>[]): Backlog => ({
-  segments: heads.length,
-  envelopes: heads.reduce((sum, { envelopes }) => sum + envelopes, 0),
-  bytes: heads.reduce((sum, { bytes }) => sum + bytes, 0),
-});
+/** By the count and all heads that were read; without any, by what one weighed at the last tick. */
+function backlogOf({ segments, lanes, next, whole, progress }: TickView): Amount {
+  if (segments === 0) return NO_AMOUNT;
+  const heads = [
+    ...lanes.flatMap((lane) => lane.heads),
+    ...(next?.sample ?? []),
+    ...whole.flatMap(({ sample }) => sample),
+  ];
+  return scaled(heads.length > 0 ? amountOf(heads) : (progress?.backlog ?? NO_AMOUNT), segments);
+}
 
-function completed(number: number, staged: readonly Versioned<SegmentHead>[], now: number): CheckpointState {
-  const heads = staged.map(({ value }) => value);
-  const { segments, envelopes, bytes } = sumOf(heads);
+function completedOf({ number, counts, sample }: NumberView, now: number): CheckpointState {
+  const segments = counts.reduce((sum, count) => sum + count, 0);
   return {
     number,
-    state: 'completed',
-    segments,
-    envelopes,
-    bytes,
-    remainingSegments: segments,
-    remainingEnvelopes: envelopes,
-    remainingBytes: bytes,
-    oldestStagedAt: Math.min(...heads.map(({ stagedAt }) => stagedAt)),
     completedAt: now,
+    amount: scaled(amountOf(sample), segments),
+    oldestStagedAt: Math.min(now, ...sample.map(({ stagedAt }) => stagedAt)),
   };
 }
 
-/** What is staged, and what remains of open checkpoints; completing one moves work from the one to the other. */
-const uncommitted = (staged: Backlog, open: readonly CheckpointState[]): Backlog =>
-  open.reduce(
-    (sum, { remainingSegments, remainingEnvelopes, remainingBytes }) => ({
-      segments: sum.segments + remainingSegments,
-      envelopes: sum.envelopes + remainingEnvelopes,
-      bytes: sum.bytes + remainingBytes,
-    }),
-    staged,
-  );
+/**
+ * Found, never counted. Segments of the format before this one count as number 0: while one is left, or nobody has
+ * looked, it stays as it was.
+ */
+function committedOf(
+  { progress, segments, lanes, hasOldFormat }: TickView,
+  completedBefore: number,
+): number | undefined {
+  const before = progress?.committed;
+  if (segments === 0) return completedBefore;
+  if (hasOldFormat === true || (hasOldFormat === undefined && before === undefined)) return before;
+  return committedBy(before ?? 0, completedBefore, lanes);
+}
+
+/** The checkpoints that become committed, as many as fit in one commit, and the number up to which they go. */
+function finishedOf(before: number, committed: number, now: number) {
+  const through = Math.min(committed, before + MAX_MARKED);
+  const changes = Array.from({ length: Math.max(0, through - before) }, (_, index) => ({
+    number: before + index + 1,
+    committedAt: now,
+  }));
+  return { through: Math.max(before, through), changes };
+}

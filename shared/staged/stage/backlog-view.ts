@@ -1,6 +1,6 @@
 import { CLOCK_SKEW_MILLIS } from '../../model/lease.ts';
 import type { Envelope } from '../envelope/envelope.ts';
-import { BYTES_PER_ENTRY, type PipelineState } from '../state.ts';
+import { type Amount, BYTES_PER_ENTRY, type PipelineState } from '../state.ts';
 
 /**
  * The backlog as far as one stager knows it: the coordinator's last count, and the segments that this instance staged since. Other
@@ -42,6 +42,7 @@ const BUCKET_MILLIS = 1000;
 export class BacklogView {
   /** By the coordinator. */
   #counted = NOTHING;
+  #rests = NOTHING;
   /** By this instance: under way, or too young to be in the count for certain. */
   #own = NOTHING;
   /** Of those, what is stored, by the end of the second in which it was. */
@@ -51,12 +52,15 @@ export class BacklogView {
     return plus(this.#counted, this.#own);
   }
 
+  /** Set apart, by the coordinator. */
+  get rests(): Weight {
+    return this.#rests;
+  }
+
   /** Takes over a count; forgets what it holds. */
-  counted({ backlog, countedAt }: Pick<PipelineState, 'backlog' | 'countedAt'>): void {
-    this.#counted = {
-      entries: backlog.envelopes,
-      bytes: backlog.bytes + backlog.envelopes * BYTES_PER_ENTRY,
-    };
+  counted({ backlog, rests, countedAt }: Pick<PipelineState, 'backlog' | 'rests' | 'countedAt'>): void {
+    this.#counted = weightOfAmount(backlog);
+    this.#rests = weightOfAmount(rests);
     for (const [second, weight] of this.#stored) {
       // The count began before its time was taken, perhaps by a clock that is ahead.
       if (second + CLOCK_SKEW_MILLIS >= countedAt) continue;
@@ -81,8 +85,23 @@ export class BacklogView {
   }
 }
 
+const weightOfAmount = ({ envelopes, bytes }: Amount): Weight => ({
+  entries: envelopes,
+  bytes: bytes + envelopes * BYTES_PER_ENTRY,
+});
+
 /** Why nothing more may be staged, or undefined. Below the caps anything may, whatever its own size. Pure. */
-export function refusalOf(total: Weight, { maxStagedEntries, maxStagedBytes }: StagingCaps): string | undefined {
-  if (total.entries < maxStagedEntries && total.bytes < maxStagedBytes) return undefined;
-  return `the backlog holds ${total.entries} entries of at most ${maxStagedEntries} (maxStagedEntries) and ${total.bytes} bytes of at most ${maxStagedBytes} (maxStagedBytes); the message is redelivered, and some of the backlog should be committed by then. If that lasts, find out why commitStaged is slow, or raise the caps`;
+export function refusalOf(
+  { total, rests }: Pick<BacklogView, 'total' | 'rests'>,
+  caps: StagingCaps,
+): string | undefined {
+  const { maxStagedEntries, maxStagedBytes } = caps;
+  const isBelow = ({ entries, bytes }: Weight): boolean => entries < maxStagedEntries && bytes < maxStagedBytes;
+  const bounds = `at most ${maxStagedEntries} (maxStagedEntries)`;
+  const sizes = `at most ${maxStagedBytes} (maxStagedBytes)`;
+  if (!isBelow(total)) {
+    return `the backlog holds ${total.entries} entries of ${bounds} and ${total.bytes} bytes of ${sizes}; the message is redelivered, and some of the backlog should be committed by then. If that lasts, find out why commitStaged is slow, or raise the caps`;
+  }
+  if (isBelow(rests)) return undefined;
+  return `${rests.entries} entries of ${bounds} and ${rests.bytes} bytes of ${sizes} are set apart because they were refused; the message is redelivered. See connector status for what refuses them, and fix that, or raise the caps`;
 }

@@ -1,15 +1,30 @@
 import { toError } from '../../base/errors.ts';
 import { describeError } from '../../base/logging.ts';
+import type { Runtime } from '../../base/runtime.ts';
 import { Delivery, refusedByStore } from './delivery.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { SegmentPacker } from '../envelope/pack.ts';
 import { MAX_SEGMENT_BYTES, MAX_SEGMENTS_PER_COMMIT, type NewSegment } from '../ports.ts';
 import { encodeSegment } from '../envelope/segment.ts';
-import { storeSegments, type Storing } from './store-segments.ts';
+import { LANES, segmentId } from '../segment-id.ts';
+import type { PipelineWatch } from './pipeline-watch.ts';
+import { persistently, storeSegments, type Storing } from './store-segments.ts';
 
 export interface StagerDependencies extends Storing {
-  /** A new id at every call, random, so that writes spread over the store. */
-  readonly newSegmentId: () => string;
+  readonly runtime: Runtime;
+  /** Says the number of the checkpoint that owns what is staged now. */
+  readonly numbers: Pick<PipelineWatch, 'numberToStage'>;
+  /** 16 hexadecimal digits, random at every call. */
+  readonly newRandomId: () => string;
+}
+
+export interface StagerOptions {
+  /** How long a message may wait for company. */
+  readonly lingerMillis: number;
+  /** Messages that are company enough: with so many what waits leaves at once. */
+  readonly maxWaitingMessages: number;
+  /** Of a payload, but for one that holds a single larger envelope. Default: what fits in a document. */
+  readonly maxSegmentBytes?: number;
 }
 
 /** An envelope and the message that waits for it. */
@@ -18,31 +33,43 @@ interface StagedItem {
   readonly delivery: Delivery;
 }
 
-/** Commits in flight below which nothing waits for company. */
-export const MAX_CONCURRENT_COMMITS = 4;
+/**
+ * A hundredth of the interval, at most 100 ms: by then the open push of a lone message has cost more than its segment, and
+ * an answer above a second would keep the push window small.
+ */
+export const defaultLingerMillis = (checkpointIntervalMillis: number): number =>
+  Math.min(100, checkpointIntervalMillis / 100);
 
-/** More than those only for commits that are full, and never more than this. */
+/** Commits in flight of what may still grow, and of what is full. */
+export const MAX_CONCURRENT_COMMITS = 4;
 export const MAX_COMMITS = 2 * MAX_CONCURRENT_COMMITS;
 
 /**
  * Group commit of envelopes for one instance: those of all concurrent invocations, in as few segments and commits as
- * their arrival allows. While few commits are in flight, what waits goes out at once; otherwise it gathers until one
- * returns or fills a commit.
+ * their arrival allows. What waits leaves when a segment is full, when enough messages wait, or when the first of them
+ * has waited long enough; and then as soon as a commit may begin.
  *
  * What must stay true: an envelope that somebody waits for is in exactly one segment, and that segment has one id for
  * all its attempts; every message is told exactly once, and told `stored` only when all of its envelopes are; nothing is
  * thrown from a callback.
  */
 export class Stager {
+  readonly #options: StagerOptions;
   readonly #with: StagerDependencies;
   readonly #packer: SegmentPacker<StagedItem>;
   #commits = 0;
   #isPumpDue = false;
+  /** Messages that came since what waits left last. */
+  #waiting = 0;
+  /** What waits has waited long enough. */
+  #isDue = false;
+  #cancelLinger: (() => void) | undefined;
+  #isDraining = false;
 
-  /** @param maxSegmentBytes of a payload, but for one that holds a single larger envelope. */
-  constructor(dependencies: StagerDependencies, maxSegmentBytes = MAX_SEGMENT_BYTES) {
+  constructor(options: StagerOptions, dependencies: StagerDependencies) {
+    this.#options = options;
     this.#with = dependencies;
-    this.#packer = new SegmentPacker(maxSegmentBytes);
+    this.#packer = new SegmentPacker(options.maxSegmentBytes ?? MAX_SEGMENT_BYTES);
   }
 
   /**
@@ -56,10 +83,35 @@ export class Stager {
     const delivery = new Delivery(envelopes.length, signal);
     if (delivery.isWanted) {
       for (const envelope of envelopes) this.#packer.add({ envelope, delivery });
-      this.#pumpSoon();
+      this.#waiting += 1;
+      this.#gather();
     }
     await delivery.done;
     metrics.record('stagingLatency', clock.now() - startedAt);
+  }
+
+  /** The instance ends: nothing waits for company any longer. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#leave();
+  }
+
+  #gather(): void {
+    const { lingerMillis, maxWaitingMessages } = this.#options;
+    const isEnough = this.#isDue || this.#isDraining || this.#waiting >= maxWaitingMessages;
+    if (isEnough || lingerMillis <= 0) this.#leave();
+    else if (this.#packer.sealedSegments > 0) this.#pumpSoon();
+    if (this.#isDue || this.#cancelLinger) return;
+    this.#cancelLinger = this.#with.runtime.clock.after(lingerMillis, () => {
+      this.#leave();
+    });
+  }
+
+  #leave(): void {
+    this.#isDue = true;
+    this.#cancelLinger?.();
+    this.#cancelLinger = undefined;
+    this.#pumpSoon();
   }
 
   /** What arrives together goes out together. */
@@ -73,18 +125,28 @@ export class Stager {
   }
 
   #pump(): void {
-    while (!this.#packer.isEmpty && this.#mayCommit()) {
+    while (this.#mayCommit()) {
+      const segments = this.#isDue
+        ? MAX_SEGMENTS_PER_COMMIT
+        : Math.min(this.#packer.sealedSegments, MAX_SEGMENTS_PER_COMMIT);
       const wanted = this.#packer
-        .take(MAX_SEGMENTS_PER_COMMIT)
+        .take(segments)
         .map((items) => items.filter(({ delivery }) => delivery.isWanted))
         .filter((items) => items.length > 0);
       if (wanted.length > 0) this.#start(wanted);
     }
+    if (!this.#packer.isEmpty) return;
+    this.#isDue = false;
+    this.#waiting = 0;
+    this.#cancelLinger?.();
+    this.#cancelLinger = undefined;
   }
 
   #mayCommit(): boolean {
-    const isFull = this.#packer.sealedSegments >= MAX_SEGMENTS_PER_COMMIT;
-    return this.#commits < (isFull ? MAX_COMMITS : MAX_CONCURRENT_COMMITS);
+    if (this.#packer.isEmpty) return false;
+    const { sealedSegments } = this.#packer;
+    if (sealedSegments >= MAX_SEGMENTS_PER_COMMIT) return this.#commits < MAX_COMMITS;
+    return (this.#isDue || sealedSegments > 0) && this.#commits < MAX_CONCURRENT_COMMITS;
   }
 
   /** Nobody waits for this promise, so nothing may reject: every path tells every message. */
@@ -102,20 +164,27 @@ export class Stager {
   }
 
   async #commit(groups: readonly (readonly StagedItem[])[]): Promise<void> {
-    const { runtime, newSegmentId } = this.#with;
-    const { clock, metrics } = runtime;
-    const stagedAt = clock.now();
-    const segments = groups.map((items): NewSegment => ({
-      id: newSegmentId(),
-      envelopes: items.length,
-      payload: encodeSegment(items.map(({ envelope }) => envelope)),
-      stagedAt,
-    }));
+    const { runtime, numbers, newRandomId } = this.#with;
+    const { clock, random, metrics } = runtime;
     const items = groups.flat();
     const waiting = audienceOf(items);
-    await storeSegments(segments, this.#with, waiting.signal, (error) => {
+    const onTrouble = (error: Error): void => {
       for (const delivery of waiting.deliveries) delivery.trouble = error;
-    });
+    };
+    const number = await persistently(
+      () => numbers.numberToStage(waiting.signal),
+      this.#with,
+      waiting.signal,
+      onTrouble,
+    );
+    const stagedAt = clock.now();
+    const segments = groups.map((group): NewSegment => ({
+      id: segmentId(Math.floor(random() * LANES), number, newRandomId()),
+      envelopes: group.length,
+      payload: encodeSegment(group.map(({ envelope }) => envelope)),
+      stagedAt,
+    }));
+    await storeSegments(segments, this.#with, waiting.signal, onTrouble);
     metrics.count('segmentsStaged', segments.length);
     metrics.count('envelopesStaged', items.length);
     for (const { delivery } of items) delivery.stored();

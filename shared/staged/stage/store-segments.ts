@@ -7,7 +7,7 @@ import { StoreError } from '../../model/store.ts';
 
 export interface Storing {
   readonly store: Pick<StagingStore, 'stage'>;
-  readonly runtime: Runtime;
+  readonly runtime: Pick<Runtime, 'clock' | 'random' | 'metrics'>;
 }
 
 /** Concurrent instances must not retry in step; a quarter either way keeps the mean. */
@@ -23,24 +23,30 @@ const ATTEMPT_MILLIS = 15_000;
  * @param signal ends it, when nobody waits any more. Rejects with its reason, or with what is not to be tried again.
  * @param onTrouble told of every failure that is tried again.
  */
-export async function storeSegments(
+export const storeSegments = (
   segments: readonly NewSegment[],
   storing: Storing,
   signal: AbortSignal,
   onTrouble: (error: Error) => void,
-): Promise<void> {
-  const { clock, random, metrics } = storing.runtime;
-  for (let attempt = 1; ; attempt += 1) {
+): Promise<void> => persistently(() => tryOnce(segments, storing, signal), storing, signal, onTrouble);
+
+/** Asks the store again and again, as long as what it answers is worth another attempt. */
+export async function persistently<Result>(
+  attempt: () => Promise<Result>,
+  { runtime: { clock, random, metrics } }: Pick<Storing, 'runtime'>,
+  signal: AbortSignal,
+  onTrouble: (error: Error) => void,
+): Promise<Result> {
+  for (let failures = 1; ; failures += 1) {
     try {
-      await tryOnce(segments, storing, signal);
-      return;
+      return await attempt();
     } catch (error) {
       if (signal.aborted) throw abortReason(signal);
       if (!isWorthAnother(error)) throw error;
       onTrouble(toError(error));
     }
     metrics.count('stagingRetries');
-    await sleep(clock, backoffDelay(RETRIES, attempt, random), signal);
+    await sleep(clock, backoffDelay(RETRIES, failures, random), signal);
   }
 }
 
@@ -49,11 +55,11 @@ const isWorthAnother = (error: unknown): boolean =>
 
 async function tryOnce(
   segments: readonly NewSegment[],
-  { store, runtime }: Storing,
+  { store, runtime: { clock } }: Storing,
   signal: AbortSignal,
 ): Promise<void> {
   const time = new AbortController();
-  const cancel = runtime.clock.after(ATTEMPT_MILLIS, () => {
+  const cancel = clock.after(ATTEMPT_MILLIS, () => {
     time.abort(new DeadlineError(`Firestore did not answer a commit within ${ATTEMPT_MILLIS} ms`));
   });
   try {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { NO_AMOUNT } from '../../../shared/staged/state.ts';
 import { TickWorld } from '../../support/tick-world.ts';
 import { run } from './fakes.ts';
 
@@ -32,32 +33,37 @@ async function live(secondsAgo: number): Promise<void> {
   await world.stage(3);
   await world.clock.advance(8_000);
   await coordinator.tick(world.signal);
-  const [id] = world.topic.messages[0]?.segments ?? [];
-  const [segment] = await world.store.committing.readSegments([id ?? ''], world.signal);
-  const lease = { holder: '', expiresAt: world.clock.now(), attempts: 2 };
-  const problem = 'table p.i.t has no family x: add it';
-  await world.store.committing.lease([{ id: id ?? '', version: segment?.version ?? '', lease, problem }], world.signal);
-  await world.stage(1);
+  await world.setApart('table p.i.t has no family x: add it', { attempts: 2, tryInMillis: 124_000 });
   await world.clock.advance(secondsAgo * 1000);
 }
 
-test('tells who coordinates, what waits, the last checkpoints, and what was given back', async () => {
+test('tells who coordinates, what waits, the last checkpoints, the oldest segment and what is set apart', async () => {
   await live(4);
   const { code, out } = await runAt(world.clock.now());
   expect(code).toBe(0);
   expect(out).toBe(
     [
       'orders: coordinator coordinator-1 (epoch 1, lease for 21.0 s more)',
-      '  uncommitted: 6 envelopes in 3 segments, 300 B, counted 4.0 s ago',
-      '  staged, not in a checkpoint: 2 envelopes in 1 segment, 100 B',
-      '  CHECKPOINT  STATE        SEGMENTS  ENVELOPES  STAGED→COMPLETED  COMPLETED→COMMITTED  VISIBLE AFTER',
-      '  2           0 of 3 done  3         6          8.0 s             4.0 s…               12.0 s…',
-      '  1           committed    2         1000       1.5 s             2.0 s                3.5 s',
-      '  given back by a committer:',
-      '  SEGMENT        CHECKPOINT  ENVELOPES  ATTEMPTS  STAGED      PROBLEM',
-      '  23757-segment  2           2          2         12.0 s ago  table p.i.t has no family x: add it',
+      '  completed 2 4.0 s ago, committed 1',
+      '  not in their rows yet: 4 envelopes in 2 segments, 200 B',
+      '  oldest of a completed checkpoint: 3-000000000002-78dde6e5fd29f054, stored 12.0 s ago',
+      '  CHECKPOINT  STATE      SEGMENTS  ENVELOPES   STAGED→COMPLETED  COMPLETED→COMMITTED  VISIBLE AFTER',
+      '  2           sent       about 3   about 6     8.0 s             4.0 s…               12.0 s…',
+      '  1           committed  about 2   about 1000  1.5 s             10.0 s               11.5 s',
+      '  set apart, and tried again: 1 envelope in 1 segment, 4 B',
+      '  SEGMENT                          ENVELOPES  ATTEMPTS  STAGED      NEXT ATTEMPT  PROBLEM',
+      '  2-000000000002-daa66d2c7ddf743f  1          2         12.0 s ago  in 2 min 0 s  table p.i.t has no family x: add it',
     ].join('\n'),
   );
+});
+
+test('tells of an earlier format that is not drained yet', async () => {
+  const id = '0b8e4d0a-93d5-4c4e-8d0f-5a5b1d0c7a11';
+  await world.store.staging.stage([{ id, envelopes: 1, payload: Buffer.alloc(3), stagedAt: 0 }], world.signal);
+  await world.stage(1);
+  await world.coordinator().tick(world.signal);
+  const { out } = await runAt(world.clock.now());
+  expect(out).toContain('completed 1 0.0 s ago, committed not known yet');
 });
 
 /** Runs the command as of that time. */
@@ -100,10 +106,12 @@ test('as JSON, with what the report says in words', async () => {
     {
       pipeline: 'orders',
       isUnattended: false,
-      state: { lastCheckpoint: 2, backlog: { segments: 3 } },
-      staged: { segments: 1 },
+      state: { completed: 2, committed: 1 },
+      backlog: { segments: 2 },
+      rests: { segments: 1, envelopes: 1 },
       checkpoints: [{ number: 2 }, { number: 1 }],
-      problems: [{ problem: 'table p.i.t has no family x: add it' }],
+      oldest: { number: 2 },
+      setApart: [{ problem: 'table p.i.t has no family x: add it' }],
     },
   ]);
 });
@@ -123,9 +131,10 @@ test('watches until Ctrl-C', async () => {
         status: {
           ...world.store.status,
           readPipeline: () => Promise.resolve(undefined),
-          countStaged: () => Promise.resolve({ segments: 0, envelopes: 0, bytes: 0 }),
+          countBacklog: () => Promise.resolve({ backlog: NO_AMOUNT, rests: NO_AMOUNT }),
           readCheckpoints: () => Promise.resolve([]),
-          readProblems: () => Promise.resolve([]),
+          readRests: () => Promise.resolve([]),
+          readLowest: () => Promise.resolve([]),
         },
       };
     },

@@ -108,9 +108,9 @@ describe('a tick', () => {
     expect([told, committed, published]).toEqual([[1], [1], [1]]);
   });
 
-  test('that conflicts twice leaves it to the next one', async () => {
+  test('that conflicts twice says so and leaves it to the next one', async () => {
     results = ['conflict', 'conflict'];
-    expect(await ticksOf('us').tick(signal)).toEqual({ kind: 'ticked', counts: { taken: 0, lost: 0 } });
+    expect(await ticksOf('us').tick(signal)).toEqual({ kind: 'conflict', counts: { taken: 0, lost: 0 } });
     expect([stored, published]).toEqual([undefined, []]);
   });
 

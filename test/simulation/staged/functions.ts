@@ -1,3 +1,4 @@
+import { TEST_FINGERPRINT } from '../../support/fingerprint.ts';
 import { RedeliverError } from '../../../shared/base/errors.ts';
 import type { Random } from '../../../shared/base/random.ts';
 import { failPolicy } from '../../../shared/letters/policy.ts';
@@ -7,12 +8,14 @@ import type { SendRowCall } from '../../../shared/model/row-call.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { Backpressure } from '../../../shared/staged/stage/backpressure.ts';
 import { weightOf } from '../../../shared/staged/stage/backlog-view.ts';
-import { commitSegments } from '../../../shared/staged/commit/commit-segments.ts';
+import { CompletedNumber } from '../../../shared/staged/commit/completed-number.ts';
+import { drainWork } from '../../../shared/staged/commit/drain-work.ts';
 import { MarkedWrites } from '../../../shared/staged/write/marked-writes.ts';
 import type { CommittingStore, StagingStore } from '../../../shared/staged/ports.ts';
 import type { CommitWork } from '../../../shared/staged/work-message.ts';
 import { stageMessage } from '../../../shared/staged/stage/stage-message.ts';
-import { Stager } from '../../../shared/staged/stage/stager.ts';
+import { PipelineWatch } from '../../../shared/staged/stage/pipeline-watch.ts';
+import { defaultLingerMillis, Stager } from '../../../shared/staged/stage/stager.ts';
 import { TargetCheck } from '../../../shared/markers/target-check.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
 import { ANY_LETTER } from '../../support/returned-letter.ts';
@@ -23,7 +26,11 @@ import { testRuntime } from '../../support/runtime.ts';
 /** The functions as their wiring builds them, for one simulated process. */
 
 export const PIPELINE = 'counters';
+export const CHECKPOINT_MILLIS = 10_000;
 export const TABLE = tableName('p', 'i', 't');
+
+const randomDigits = (random: Random): string =>
+  Array.from({ length: 16 }, () => Math.floor(random() * 16).toString(16)).join('');
 
 /** Resolves when the message may be acknowledged. */
 export type Handle<Message> = (message: Message, signal: AbortSignal) => Promise<void>;
@@ -36,10 +43,12 @@ export function startStager(
 ): Handle<PushedMessage> {
   const runtime = testRuntime({ clock: process.clock, random });
   const reached = remote(process, store);
-  let segments = 0;
-  const prefix = String(random());
-  const stager = new Stager({ store: reached, runtime, newSegmentId: () => `${prefix}-${(segments += 1)}` });
-  const backpressure = new Backpressure({ maxStagedEntries, maxStagedBytes: 1e9 }, { store: reached, runtime });
+  const watch = new PipelineWatch(CHECKPOINT_MILLIS, { store: reached, runtime, fingerprint: TEST_FINGERPRINT });
+  const stager = new Stager(
+    { lingerMillis: defaultLingerMillis(CHECKPOINT_MILLIS), maxWaitingMessages: 3 },
+    { store: reached, numbers: watch, runtime, newRandomId: () => randomDigits(random) },
+  );
+  const backpressure = new Backpressure({ maxStagedEntries, maxStagedBytes: 1e9 }, { store: reached, watch, runtime });
   return (message, signal) =>
     stageMessage(
       message,
@@ -78,8 +87,10 @@ export function startCommitter(
   random: Random,
 ): Handle<CommitWork> {
   const runtime = testRuntime({ clock: process.clock, random });
+  const reached = remote(process, store);
   const committer = {
-    store: remote(process, store),
+    store: reached,
+    completed: new CompletedNumber(reached, runtime.logger),
     writes: new MarkedWrites(
       { maxInFlightRequests: 3, requestTimeoutMillis: 5000, perDestinationMetrics: false },
       { ...remote(process, { send }), runtime },
@@ -89,10 +100,9 @@ export function startCommitter(
       { admin: new FakeTargetAdmin(), runtime },
     ),
     onRejected: failPolicy(),
-    newHolder: () => String(random()),
     runtime,
   };
-  return (work, signal) => commitSegments(work, committer, signal);
+  return (work, signal) => drainWork(work, committer, signal);
 }
 
 /**

@@ -20,7 +20,36 @@ export interface Schedule {
   /** Coordinators that the scheduler starts a minute, where one would do. */
   readonly coordinators: number;
   readonly maxStagedEntries: number;
+  /** Share of commits that the client repeats by itself, up to ten minutes later. */
+  readonly repeatedCommits: number;
+  /** Share of stage attempts that land minutes later, perhaps after their segment was drained. */
+  readonly lateStages: number;
+  /** Pushes may be held for ten minutes, where twenty seconds would do. */
+  readonly slowPushes: boolean;
+  /** Instances of each function. */
+  readonly instances: number;
+  /** No coordinator comes for an hour, beginning in the middle. */
+  readonly isCoordinatorAway: boolean;
+  /** Segments of the format before, staged when it begins. */
+  readonly formerSegments: number;
+  /** A permission is missing for one row, until the trouble is over. */
+  readonly isRowRefused: boolean;
+  /** Share of ticks after which somebody sends work for a checkpoint that is not complete. */
+  readonly earlyWork: number;
 }
+
+/** What a schedule may have beyond what it always has. Each kind is in one schedule of twenty at least. */
+export const KINDS: Readonly<Record<string, (schedule: Schedule) => boolean>> = {
+  'commits repeated later': ({ repeatedCommits }) => repeatedCommits > 0,
+  'stage attempts that land late': ({ lateStages }) => lateStages > 0,
+  'slow pushes': ({ slowPushes }) => slowPushes,
+  'several instances': ({ instances }) => instances > 2,
+  'two coordinators': ({ coordinators }) => coordinators > 1,
+  'no coordinator for an hour': ({ isCoordinatorAway }) => isCoordinatorAway,
+  'segments of the format before': ({ formerSegments }) => formerSegments > 0,
+  'a row that is refused': ({ isRowRefused }) => isRowRefused,
+  'work for a checkpoint that is not complete': ({ earlyWork }) => earlyWork > 0,
+};
 
 /** Schedules in which processes die at such shares of their calls. */
 export const schedules = (deathShares: readonly [number, ...number[]]): fc.Arbitrary<Schedule> =>
@@ -36,4 +65,12 @@ export const schedules = (deathShares: readonly [number, ...number[]]): fc.Arbit
     skewMillis: fc.constantFrom(0, 3000),
     coordinators: fc.constantFrom(1, 2),
     maxStagedEntries: fc.constantFrom(6, 1000),
+    repeatedCommits: fc.constantFrom(0, 0, 0.1, 0.4),
+    lateStages: fc.constantFrom(0, 0, 0.2, 0.5),
+    slowPushes: fc.constantFrom(false, false, true),
+    instances: fc.constantFrom(2, 2, 4),
+    isCoordinatorAway: fc.constantFrom(...new Array<boolean>(9).fill(false), true),
+    formerSegments: fc.constantFrom(0, 0, 0, 2),
+    isRowRefused: fc.constantFrom(false, false, true),
+    earlyWork: fc.constantFrom(0, 0, 0, 0.5),
   });

@@ -1,19 +1,26 @@
+import { TEST_FINGERPRINT } from '../../support/fingerprint.ts';
 import type { CheckAndMutateRowRequest } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { Random } from '../../../shared/base/random.ts';
 import { runTicks } from '../../../shared/coordinator/tick-loop.ts';
-import { encodeEntry } from '../../../shared/mapping/rows/entry-wire.ts';
+import { decodeEntry, encodeEntry } from '../../../shared/mapping/rows/entry-wire.ts';
 import { identityOfId } from '../../../shared/model/identity.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import type { CommitWork } from '../../../shared/staged/work-message.ts';
 import { workTopic } from '../../support/work-topic.ts';
 import { createTicks } from '../../../shared/coordinator/tick.ts';
+import { encodeSegment } from '../../../shared/staged/envelope/segment.ts';
+import { LANES } from '../../../shared/staged/segment-id.ts';
+import type { CommittingStore, CoordinatorStore } from '../../../shared/staged/ports.ts';
+import { NO_AMOUNT } from '../../../shared/staged/state.ts';
+import { workOfNumber } from '../../../shared/staged/checkpoint/work.ts';
+import { envelopeOf } from '../../support/envelopes.ts';
 import { checkpointDecider } from '../../../shared/staged/checkpoint/checkpoint-decider.ts';
 import { FakeMarkedTable, type Mishap } from '../../support/fake-marked-table.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { MemoryStageStore, type StoreFault } from '../../support/memory-stage-store.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
-import { deliver, PIPELINE, startCommitter, startStager } from './functions.ts';
+import { CHECKPOINT_MILLIS, deliver, PIPELINE, TABLE, startCommitter, startStager } from './functions.ts';
 import { Pool, remote } from './pool.ts';
 import { SimulatedProcess } from './process.ts';
 import type { Schedule } from './schedule.ts';
@@ -21,13 +28,20 @@ import { SimulatedSubscription } from './subscription.ts';
 import { Witness } from './witness.ts';
 import { testRuntime } from '../../support/runtime.ts';
 
+/** A push is held for so long, and redelivered a little later. */
 const INVOCATION_MILLIS = 20_000;
-const ACK_DEADLINE_MILLIS = 25_000;
+const SLOW_INVOCATION_MILLIS = 600_000;
+const GRACE_MILLIS = 5_000;
 const STORM_MILLIS = 90_000;
-const CHECKPOINT_MILLIS = 10_000;
 
-/** By then everything must be done: the longest wait in the protocol is ten minutes. */
-const PATIENCE_MILLIS = 3_600_000;
+/** The client repeats a commit for so long, and a push ends by then. */
+const LATEST_MILLIS = 600_000;
+
+const AWAY_FROM_MILLIS = 30_000;
+const AWAY_MILLIS = 3_600_000;
+
+/** By then everything must be done: the longest waits in the protocol are a quarter of an hour and the ack deadline. */
+const PATIENCE_MILLIS = 2 * 3_600_000;
 
 /** What can be said of a run at its end. */
 export interface Ending {
@@ -37,10 +51,18 @@ export interface Ending {
   readonly markers: number;
   readonly unacknowledged: number;
   readonly segmentsLeft: number;
-  readonly openCheckpoints: number;
+  readonly restsLeft: number;
+  /** Completed and not committed. */
+  readonly uncommitted: number;
   readonly checkpoints: number;
   readonly deaths: number;
   readonly violations: readonly string[];
+}
+
+/** A fault in the production code, to see that it is found: what a store does in the place of what it should. */
+export interface Mutant {
+  readonly coordinator?: (store: MemoryStageStore) => Partial<CoordinatorStore>;
+  readonly committing?: (store: MemoryStageStore) => Partial<CommittingStore>;
 }
 
 /**
@@ -48,8 +70,8 @@ export interface Ending {
  * coordinators that the scheduler starts every minute, all of them the production code; and a store, a table and two
  * subscriptions that lose, repeat and delay. After the storm nobody dies any more, and all must come right.
  */
-export async function runSchedule(schedule: Schedule): Promise<Ending> {
-  const world = new World(schedule);
+export async function runSchedule(schedule: Schedule, mutant: Mutant = {}): Promise<Ending> {
+  const world = new World(schedule, mutant);
   await world.storm();
   await world.calm();
   return world.ending();
@@ -57,50 +79,67 @@ export async function runSchedule(schedule: Schedule): Promise<Ending> {
 
 class World {
   readonly #schedule: Schedule;
+  readonly #mutant: Mutant;
   readonly #clock = new ManualClock(1_000_000);
   readonly #random: Random;
   readonly #store = new MemoryStageStore(this.#clock);
-  readonly #witness = new Witness(this.#store);
+  readonly #witness: Witness;
   readonly #table: FakeMarkedTable;
   readonly #records: SimulatedSubscription<PushedMessage>;
   readonly #work: SimulatedSubscription<CommitWork>;
   readonly #pools: readonly { readonly deaths: number }[];
   readonly #stop = new AbortController();
   readonly #ids = new Set<string>();
+  readonly #invocationMillis: number;
+  readonly #startedAt: number;
+  /** Until then something of the storm may still land. */
+  #latestEffectAt = 0;
   #isStorm = true;
   #coordinatorDeaths = 0;
 
-  constructor(schedule: Schedule) {
+  constructor(schedule: Schedule, mutant: Mutant) {
     this.#schedule = schedule;
+    this.#mutant = mutant;
     const random = (this.#random = seededRandom(schedule.seed));
     const clock = this.#clock;
-    this.#store.fault = () => (this.#happens(schedule.storeFailures) ? storeFault(random) : undefined);
+    this.#startedAt = clock.now();
+    this.#invocationMillis = schedule.slowPushes ? SLOW_INVOCATION_MILLIS : INVOCATION_MILLIS;
+    const store = this.#store;
+    store.fault = ({ method }) => this.#storeFault(method);
+    this.#witness = new Witness(
+      store,
+      { ...store.coordinator, ...mutant.coordinator?.(store) },
+      () => clock.now(),
+      (identity) => [...this.#table.rows.values()].some(({ markers }) => markers.has(identity)),
+    );
+    const committing = { ...store.committing, ...mutant.committing?.(store) };
     this.#table = new FakeMarkedTable({ clock, mishap: (request) => this.#mishap(request) });
     const shallDie = (): boolean => this.#happens(schedule.deathShare);
-    const pool = { clock, random, size: 2, skewMillis: schedule.skewMillis, shallDie };
+    const pool = { clock, random, size: schedule.instances, skewMillis: schedule.skewMillis, shallDie };
     const stagers = new Pool(pool, (process) =>
       startStager(process, this.#witness.staging, schedule.maxStagedEntries, random),
     );
-    const committers = new Pool(pool, (process) =>
-      startCommitter(process, this.#store.committing, this.#table.send, random),
-    );
+    const committers = new Pool(pool, (process) => startCommitter(process, committing, this.#table.send, random));
     this.#pools = [stagers, committers];
     const share = schedule.deliveryFaults;
-    const subscription = { clock, random, ackDeadlineMillis: ACK_DEADLINE_MILLIS };
+    const subscription = { clock, random, ackDeadlineMillis: this.#invocationMillis + GRACE_MILLIS };
     const faults = (): { duplicated: number; delayed: number; ackLost: number } => ({
       duplicated: share,
       delayed: share,
       ackLost: share,
     });
-    this.#records = new SimulatedSubscription({ ...subscription, faults: faults() }, (message) =>
-      deliver(message, stagers.pick(), INVOCATION_MILLIS, this.#onUnexpected),
-    );
+    this.#records = new SimulatedSubscription({ ...subscription, faults: faults() }, async (message) => {
+      const isHandled = await deliver(message, stagers.pick(), this.#invocationMillis, this.#onUnexpected);
+      if (isHandled) this.#witness.acknowledged(identityOfId(PIPELINE, message.attributes.id ?? ''));
+      return isHandled;
+    });
     this.#work = new SimulatedSubscription({ ...subscription, faults: faults() }, (message) =>
-      deliver(message, committers.pick(), INVOCATION_MILLIS, this.#onUnexpected),
+      deliver(message, committers.pick(), this.#invocationMillis, this.#onUnexpected),
     );
   }
 
   async storm(): Promise<void> {
+    this.#stageFormerSegments();
     this.#scheduleCoordinators();
     for (let number = 0; number < this.#schedule.messages; number += 1) {
       // Every fifth is published under the id of the one before: the same effect, which counts once.
@@ -111,6 +150,22 @@ class World {
       });
     }
     await this.#clock.advance(STORM_MILLIS);
+    if (this.#schedule.isCoordinatorAway) await this.#clock.advance(AWAY_FROM_MILLIS + AWAY_MILLIS - STORM_MILLIS);
+  }
+
+  /** Of a stager of the deployment before: they bear a UUID, and no number. */
+  #stageFormerSegments(): void {
+    for (let one = 0; one < this.#schedule.formerSegments; one += 1) {
+      const id = `former-${one}`;
+      this.#ids.add(id);
+      const { data } = messageOf(one, one, one % this.#schedule.rows, this.#clock);
+      const identity = identityOfId(PIPELINE, id);
+      const envelope = envelopeOf(900 + one, decodeEntry(data), { identity, table: TABLE, markerFamily: 'markers' });
+      const payload = encodeSegment([envelope]);
+      const segment = `${'0123456789abcdef'[(5 * one + this.#schedule.seed) % 16] ?? '0'}b8e4d0a-93d5-4c4e-8d0f-5a5b1d0c7a1${one}`;
+      this.#witness.stored(segment, payload);
+      this.#store.putFormer(segment, payload);
+    }
   }
 
   async calm(): Promise<void> {
@@ -119,9 +174,14 @@ class World {
       Object.assign(faults, { duplicated: 0, delayed: 0, ackLost: 0 });
     }
     const latest = this.#clock.now() + PATIENCE_MILLIS;
-    while (!this.#isOver() && this.#clock.now() < latest) await this.#clock.advance(10_000);
-    // Zombies of the storm may still come back: they must change nothing.
-    await this.#clock.advance(60_000);
+    const isOver = (): boolean => this.#clock.now() > this.#latestEffectAt && this.#isOver();
+    const settle = async (): Promise<void> => {
+      while (!isOver() && this.#clock.now() < latest) await this.#clock.advance(10_000);
+    };
+    await settle();
+    // Pushes of the storm that were forgotten may still be held, and zombies come back: they must change nothing that counts.
+    await this.#clock.advance(this.#invocationMillis + 60_000);
+    await settle();
     this.#stop.abort(new Error('the simulation is over'));
     await this.#clock.advance(0);
   }
@@ -136,7 +196,8 @@ class World {
       markers: rows.reduce((sum, { markers }) => sum + markers.size, 0),
       unacknowledged: this.#records.unacknowledged + this.#work.unacknowledged,
       segmentsLeft: this.#store.segments.length,
-      openCheckpoints: this.#store.checkpoints.filter(({ state }) => state !== 'committed').length,
+      restsLeft: this.#store.rests.length,
+      uncommitted: (this.#store.pipeline?.completed ?? 0) - (this.#store.pipeline?.committed ?? 0),
       checkpoints: this.#store.checkpoints.length,
       deaths: this.#pools.reduce((sum, { deaths }) => sum + deaths, this.#coordinatorDeaths),
       violations: [...this.#witness.violations, ...missing],
@@ -144,8 +205,8 @@ class World {
   }
 
   #isOver(): boolean {
-    const { unacknowledged, segmentsLeft, openCheckpoints } = this.ending();
-    return unacknowledged + segmentsLeft + openCheckpoints === 0;
+    const { unacknowledged, segmentsLeft, restsLeft, uncommitted } = this.ending();
+    return unacknowledged + segmentsLeft + restsLeft + uncommitted === 0;
   }
 
   #happens(share: number): boolean {
@@ -154,7 +215,29 @@ class World {
 
   #mishap(request: CheckAndMutateRowRequest): Mishap | undefined {
     this.#witness.sees(request);
+    if (this.#isStorm && this.#schedule.isRowRefused && request.rowKey.toString() === 'row-0') {
+      return { when: 'before', code: 'PERMISSION_DENIED' };
+    }
     return this.#happens(this.#schedule.tableFailures) ? tableMishap(this.#random) : undefined;
+  }
+
+  #storeFault(method: string): StoreFault | undefined {
+    const { storeFailures, repeatedCommits, lateStages } = this.#schedule;
+    const later = (): number => {
+      const millis = Math.floor(this.#random() * LATEST_MILLIS);
+      this.#latestEffectAt = Math.max(this.#latestEffectAt, this.#clock.now() + millis);
+      return millis;
+    };
+    if (method === 'stage' && this.#happens(lateStages)) return { lateMillis: later() };
+    if (REPEATED.has(method) && this.#happens(repeatedCommits)) return { againAfterMillis: later() };
+    return this.#happens(storeFailures) ? storeFault(this.#random) : undefined;
+  }
+
+  /** Somebody who may publish work asks for what is not complete. */
+  #sendEarlyWork(): void {
+    if (!this.#happens(this.#schedule.earlyWork)) return;
+    const number = (this.#store.pipeline?.completed ?? 0) + 1;
+    for (const work of workOfNumber(PIPELINE, number, EVERY_LANE, NO_AMOUNT)) this.#work.publish(work);
   }
 
   readonly #onUnexpected = (error: unknown): void => {
@@ -163,7 +246,10 @@ class World {
 
   #scheduleCoordinators(): void {
     if (this.#stop.signal.aborted) return;
-    for (let one = 0; one < this.#schedule.coordinators; one += 1) {
+    const since = this.#clock.now() - this.#startedAt;
+    const isAway =
+      this.#schedule.isCoordinatorAway && since >= AWAY_FROM_MILLIS && since < AWAY_FROM_MILLIS + AWAY_MILLIS;
+    for (let one = 0; one < (isAway ? 0 : this.#schedule.coordinators); one += 1) {
       this.#clock.after(one * Math.floor(this.#random() * 8000), () => {
         this.#startCoordinator();
       });
@@ -183,19 +269,31 @@ class World {
     });
     const topic = workTopic((work) => {
       if (!this.#happens(lostWork)) this.#work.publish(work);
+      this.#sendEarlyWork();
     });
     const { clock } = process;
     const runtime = testRuntime({ clock, random: this.#random });
     const store = remote(process, this.#witness.coordinator);
     const decider = checkpointDecider(
       PIPELINE,
-      { checkpointIntervalMillis: CHECKPOINT_MILLIS, maxStagedEntries, maxStagedBytes: 1e9 },
+      {
+        checkpointIntervalMillis: CHECKPOINT_MILLIS,
+        maxStagedEntries,
+        maxStagedBytes: 1e9,
+        patienceMillis: this.#invocationMillis + GRACE_MILLIS,
+        fingerprint: TEST_FINGERPRINT,
+      },
       { store, topic: remote(process, topic), runtime },
     );
     const ticks = createTicks(decider, { store, clock, owner: String(this.#random()) });
     runTicks(ticks, runtime, this.#stop.signal).catch(this.#onUnexpected);
   }
 }
+
+/** Commits without preconditions that nothing else would stop. */
+const REPEATED = new Set(['stage', 'finish', 'markSent']);
+
+const EVERY_LANE = new Array<number>(LANES).fill(0);
 
 const idOf = (effect: number): string => `effect-${effect}`;
 

@@ -17,7 +17,7 @@ export interface Checkpoint {
 export interface StagedState extends AsyncDisposable {
   /** Lowest number first. */
   checkpoints(pipeline: string): Promise<Checkpoint[]>;
-  /** Segments that are there, staged or owned. */
+  /** Segments that are there, and what is set apart. */
   segments(pipeline: string): Promise<number>;
 }
 
@@ -30,8 +30,8 @@ export function openStagedState(firestoreHost: string, projectId: string): Stage
       return docs.map((document) => readCheckpoint(pipeline, document));
     },
     async segments(pipeline) {
-      const counted = await pipelineOf(pipeline).collection('segments').count().get();
-      return counted.data().count;
+      const collections = ['segments', 'rests'].map((name) => pipelineOf(pipeline).collection(name).count().get());
+      return (await Promise.all(collections)).reduce((sum, counted) => sum + counted.data().count, 0);
     },
     [Symbol.asyncDispose]: () => firestore.terminate(),
   };
@@ -50,6 +50,6 @@ function readCheckpoint(pipeline: string, document: QueryDocumentSnapshot): Chec
     envelopes: numberAt('detail.envelopes'),
     stagedAt: numberAt('detail.oldestStagedAt'),
     completedAt: numberAt('detail.completedAt'),
-    ...(document.get('state') === 'committed' && { committedAt: numberAt('detail.committedAt') }),
+    ...(document.get('detail.committedAt') !== undefined && { committedAt: numberAt('detail.committedAt') }),
   };
 }

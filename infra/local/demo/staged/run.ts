@@ -63,7 +63,6 @@ export async function runStagedDemo({ flights, source, functionTimeScale, out, s
       tables: await readTables(platform, truth),
       ...disturbed,
       deduplicated: metrics.total('requestsDeduplicated'),
-      redispatched: metrics.total('segmentsRedispatched'),
     });
     return { checks, report: describeStaged({ checks, checkpoints: watch.checkpoints, trouble, platform }) };
   });
@@ -89,7 +88,7 @@ async function disturb(
   const { pid } = committer;
   await committer.kill();
   progress.say(
-    `the committer of ${VICTIM} (process ${pid}) was killed with ${unanswered} writes applied and not answered; its segments are sent out again when its claims run out, after half a minute`,
+    `the committer of ${VICTIM} (process ${pid}) was killed with ${unanswered} writes applied and not answered; Pub/Sub delivers its work again, and the markers tell what is applied`,
   );
   await committer.restart();
   const coordinate = connector.functionOf('coordinate');

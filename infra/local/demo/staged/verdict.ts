@@ -17,7 +17,6 @@ export interface StagedObserved {
   readonly unanswered: number;
   /** What the functions counted. */
   readonly deduplicated: number;
-  readonly redispatched: number;
   /** Pipelines that a coordinator left to another that was at work. */
   readonly held: number;
 }
@@ -39,7 +38,6 @@ export function judgeStaged(truth: Truth, messages: number, observed: StagedObse
       ];
     }),
     exactly('pipelines that a second coordinator left alone', observed.held, 2),
-    atLeast('segments of the killed committer sent out again', observed.redispatched, 1),
     atLeast('effects found applied already', observed.deduplicated, observed.unanswered),
   ];
 }

@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { TEST_FINGERPRINT } from '../../../support/fingerprint.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
 import { startFirestoreServer } from '../../../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
@@ -7,7 +8,10 @@ import { createLogger } from '../../../../shared/base/logging.ts';
 import { failPolicy } from '../../../../shared/letters/policy.ts';
 import { openTargetAdmin } from '../../../../shared/google/bigtable/target-admin.ts';
 import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
-import { type Committer, commitSegments } from '../../../../shared/staged/commit/commit-segments.ts';
+import { CompletedNumber } from '../../../../shared/staged/commit/completed-number.ts';
+import type { Committer } from '../../../../shared/staged/commit/committer.ts';
+import { drainWork } from '../../../../shared/staged/commit/drain-work.ts';
+import { PipelineWatch } from '../../../../shared/staged/stage/pipeline-watch.ts';
 import type { CommitWork } from '../../../../shared/staged/work-message.ts';
 import { workTopic } from '../../../support/work-topic.ts';
 import { Stager } from '../../../../shared/staged/stage/stager.ts';
@@ -37,7 +41,11 @@ const database = createStageDatabase({ databaseId: '(default)', projectId: 'benc
 const { staging, coordinator, committing } = database.stores(PIPELINE);
 const forEver = new AbortController().signal;
 
-const stager = new Stager({ runtime, store: staging, newSegmentId: randomUUID });
+const numbers = new PipelineWatch(INTERVAL_MILLIS, { store: staging, runtime, fingerprint: TEST_FINGERPRINT });
+const stager = new Stager(
+  { lingerMillis: 0, maxWaitingMessages: 40 },
+  { runtime, store: staging, numbers, newRandomId: () => randomBytes(8).toString('hex') },
+);
 await stager.stage(kibEnvelopes(envelopes), forEver);
 
 const sent: CommitWork[] = [];
@@ -46,6 +54,8 @@ const staged = {
   checkpointIntervalMillis: INTERVAL_MILLIS,
   maxStagedEntries: envelopes,
   maxStagedBytes: envelopes * 2048,
+  patienceMillis: 600_000,
+  fingerprint: TEST_FINGERPRINT,
 };
 const decider = checkpointDecider(PIPELINE, staged, { store: coordinator, topic, runtime });
 const ticks = createTicks(decider, { store: coordinator, clock: systemClock, owner: randomUUID() });
@@ -58,9 +68,9 @@ const committer: Committer = {
   targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, runtime }),
   store: committing,
   onRejected: failPolicy(),
-  newHolder: randomUUID,
+  completed: new CompletedNumber(committing, logger),
 };
-for (const work of sent) await commitSegments(work, committer, forEver);
+for (const work of sent) await drainWork(work, committer, forEver);
 await ticks.tick(forEver);
 const whole = total();
 const { recordsApplied = 0, segmentsStaged = 0, segmentsCommitted = 0 } = metrics.snapshot().counters;

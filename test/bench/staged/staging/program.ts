@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { TEST_FINGERPRINT } from '../../../support/fingerprint.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { systemRandom } from '../../../../shared/base/random.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
@@ -6,7 +7,8 @@ import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { openFirestore } from '../../../../shared/google/firestore/client.ts';
 import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
 import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
-import { Stager } from '../../../../shared/staged/stage/stager.ts';
+import { PipelineWatch } from '../../../../shared/staged/stage/pipeline-watch.ts';
+import { defaultLingerMillis, Stager } from '../../../../shared/staged/stage/stager.ts';
 import { inRanges } from '../../bulk/data-plane/layers.ts';
 import { endWith, programArgument } from '../../support/program.ts';
 import { kibEnvelopes, PIPELINE } from '../envelopes.ts';
@@ -15,6 +17,8 @@ import type { StagingArgument, StagingResult, Way } from './ways.ts';
 /** Stores envelopes in one of the ways: a warm-up, then the measured part. */
 const { way, address, warmUpEnvelopes, envelopes } = programArgument() as StagingArgument;
 process.env.FIRESTORE_EMULATOR_HOST = address;
+/** The default. */
+const CHECKPOINT_MILLIS = 10_000;
 const DATABASE = { databaseId: '(default)', projectId: 'bench' };
 
 /** Messages that an instance of a function takes at once, unless told otherwise (Cloud Run). */
@@ -53,11 +57,13 @@ async function open(wanted: Way): Promise<Store> {
 
 /** The stager over Firestore as the wiring of `stagedSink` makes it, used by concurrent invocations. */
 function stageMessages(envelopesPerMessage: number, concurrency: number): Store {
-  const stager = new Stager({
-    store: createStageDatabase(DATABASE).stores(PIPELINE).staging,
-    runtime: { clock: systemClock, random: systemRandom, metrics: createMetrics(), logger: createLogger({}) },
-    newSegmentId: randomUUID,
-  });
+  const runtime = { clock: systemClock, random: systemRandom, metrics: createMetrics(), logger: createLogger({}) };
+  const store = createStageDatabase(DATABASE).stores(PIPELINE).staging;
+  const numbers = new PipelineWatch(CHECKPOINT_MILLIS, { store, runtime, fingerprint: TEST_FINGERPRINT });
+  const stager = new Stager(
+    { lingerMillis: defaultLingerMillis(CHECKPOINT_MILLIS), maxWaitingMessages: concurrency / 2 },
+    { store, runtime, numbers, newRandomId: () => randomBytes(8).toString('hex') },
+  );
   const stage = (from: number, to: number): Promise<void> =>
     stager.stage(all.slice(from, to), new AbortController().signal);
   return (from, to) => inRanges(from, to, envelopesPerMessage, concurrency, stage);

@@ -1,11 +1,12 @@
+import { TEST_FINGERPRINT } from '../../../support/fingerprint.ts';
 import { describe, expect, test } from 'vitest';
 import { RedeliverError } from '../../../../shared/base/errors.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { Backpressure } from '../../../../shared/staged/stage/backpressure.ts';
 import { type Weight, weightOf } from '../../../../shared/staged/stage/backlog-view.ts';
-import { BYTES_PER_ENTRY } from '../../../../shared/staged/state.ts';
-import type { PipelineState } from '../../../../shared/staged/state.ts';
+import { PipelineWatch } from '../../../../shared/staged/stage/pipeline-watch.ts';
+import { BYTES_PER_ENTRY, NO_AMOUNT, type PipelineState } from '../../../../shared/staged/state.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { testRuntime } from '../../../support/runtime.ts';
 
@@ -14,10 +15,12 @@ const START = Date.UTC(2026, 0, 1);
 
 const counted = (envelopes: number, bytes: number, countedAt: number): PipelineState => ({
   lease: { owner: 'c', epoch: 1, expiresAt: countedAt },
-  lastCheckpoint: 1,
+  completed: 1,
   lastCompletedAt: countedAt,
   backlog: { segments: 1, envelopes, bytes },
+  rests: NO_AMOUNT,
   countedAt,
+  marks: [],
 });
 
 function setUp(first?: PipelineState) {
@@ -25,15 +28,20 @@ function setUp(first?: PipelineState) {
   const metrics = createMetrics();
   const lines: string[] = [];
   const reads = { count: 0, answer: (): Promise<PipelineState | undefined> => Promise.resolve(first) };
-  const backpressure = new Backpressure(CAPS, {
-    store: {
-      readPipeline: () => {
-        reads.count += 1;
-        return reads.answer();
-      },
+  const counts = { count: 0, answer: () => Promise.resolve({ backlog: NO_AMOUNT, rests: NO_AMOUNT }) };
+  const runtime = testRuntime({ clock, metrics, logger: createLogger({}, (line) => lines.push(line)) });
+  const store = {
+    readPipeline: () => {
+      reads.count += 1;
+      return reads.answer();
     },
-    runtime: testRuntime({ clock, metrics, logger: createLogger({}, (line) => lines.push(line)) }),
-  });
+    countBacklog: () => {
+      counts.count += 1;
+      return counts.answer();
+    },
+  };
+  const watch = new PipelineWatch(10_000, { store, runtime, fingerprint: TEST_FINGERPRINT });
+  const backpressure = new Backpressure(CAPS, { store, watch, runtime });
   const refusal = (): RedeliverError | undefined => {
     try {
       backpressure.admit();
@@ -43,13 +51,14 @@ function setUp(first?: PipelineState) {
       throw error;
     }
   };
-  /** A read is under way once something was admitted. */
+  /** A read is under way once something was admitted, and its answer is there for the next. */
   const look = async (): Promise<void> => {
     refusal();
     await clock.advance(0);
+    refusal();
   };
   const stage = (weight: Weight): Promise<void> => backpressure.during(weight, () => Promise.resolve());
-  return { clock, metrics, lines, reads, backpressure, refusal, look, stage };
+  return { clock, metrics, lines, reads, counts, backpressure, refusal, look, stage };
 }
 
 const entries = (count: number): Weight => ({ entries: count, bytes: count * BYTES_PER_ENTRY });
@@ -63,7 +72,7 @@ describe('the caps', () => {
     expect(error?.message).toContain('10 entries of at most 10 (maxStagedEntries)');
     expect(error?.message).toContain('2660 bytes of at most 10000 (maxStagedBytes)');
     expect(metrics.snapshot()).toMatchObject({
-      counters: { backlogRefusals: 1 },
+      counters: { backlogRefusals: 2 },
       gauges: { stagedEntries: 10, stagedBytes: 2660 },
     });
   });
@@ -115,7 +124,7 @@ describe('what this instance stages', () => {
     await look();
     // The count may have begun before: both are held against the cap.
     expect(refusal()?.message).toContain('14 entries');
-    await clock.advance(5000);
+    await clock.advance(10_000);
     reads.answer = () => Promise.resolve(counted(4, 0, START + 4000));
     await look();
     expect(refusal()).toBeUndefined();
@@ -132,8 +141,25 @@ describe('what this instance stages', () => {
   });
 });
 
+describe('what is set apart', () => {
+  test('has caps of its own, as large, and does not count against the others', async () => {
+    const apart = (entriesApart: number) => ({
+      ...counted(9, 0, START),
+      rests: { segments: 1, envelopes: entriesApart, bytes: 0 },
+    });
+    const below = setUp(apart(9));
+    await below.look();
+    expect(below.refusal()).toBeUndefined();
+    const at = setUp(apart(10));
+    await at.look();
+    expect(at.refusal()?.reason).toBe('backlog');
+    expect(at.refusal()?.message).toContain('10 entries of at most 10 (maxStagedEntries)');
+    expect(at.refusal()?.message).toContain('See connector status for what refuses them');
+  });
+});
+
 describe('the count', () => {
-  test('is read at most every 5 s, one read at a time, and no message waits for it', async () => {
+  test('is read beside the messages, one read at a time, and no message waits for it', async () => {
     const { clock, reads, refusal } = setUp();
     const { promise, resolve } = Promise.withResolvers<PipelineState>();
     reads.answer = () => promise;
@@ -145,30 +171,44 @@ describe('the count', () => {
     resolve(counted(10, 0, START));
     await clock.advance(0);
     expect(refusal()?.reason).toBe('backlog');
-    expect(reads.count).toBe(2);
-    await clock.advance(0);
-    expect(clock.pending).toBe(0);
   });
 
   test('of before is good enough where it cannot be read', async () => {
     const { clock, reads, look, refusal, lines } = setUp(counted(10, 0, START));
     await look();
-    await clock.advance(5000);
     reads.answer = () => Promise.reject(new Error('UNAVAILABLE'));
+    await clock.advance(11_000);
     await look();
     expect(refusal()?.reason).toBe('backlog');
-    expect(lines.join()).toContain('the backlog could not be read');
+    expect(lines.join()).toContain('the state of the pipeline could not be read');
   });
 
-  test('that does not come is given up', async () => {
-    const { clock, reads, refusal } = setUp();
-    reads.answer = () => Promise.resolve(undefined);
-    refusal();
-    await clock.advance(20_000);
-    refusal();
-    expect(reads.count).toBe(2);
-    await clock.advance(0);
-    expect(clock.pending).toBe(0);
+  test('that is older than 30 s is made by the instance itself, at most every 10 s', async () => {
+    const { clock, counts, look, refusal } = setUp(counted(0, 0, START));
+    await look();
+    counts.answer = () => Promise.resolve({ backlog: { segments: 1, envelopes: 10, bytes: 0 }, rests: NO_AMOUNT });
+    await clock.advance(29_000);
+    await look();
+    expect(counts.count).toBe(0);
+    for (let second = 0; second < 60; second += 1) {
+      await clock.advance(1000);
+      await look();
+    }
+    expect(refusal()?.reason).toBe('backlog');
+    expect(counts.count).toBeGreaterThanOrEqual(2);
+    expect(counts.count).toBeLessThanOrEqual(6);
+  });
+
+  test('while the coordinator is away sees what other instances stage: together they fill the caps once', async () => {
+    const { clock, counts, look, refusal, stage } = setUp(counted(0, 0, START));
+    await look();
+    await clock.advance(31_000);
+    // Seven of others, and three of this one.
+    counts.answer = () => Promise.resolve({ backlog: { segments: 1, envelopes: 7, bytes: 0 }, rests: NO_AMOUNT });
+    await look();
+    expect(refusal()).toBeUndefined();
+    await stage(entries(3));
+    expect(refusal()?.reason).toBe('backlog');
   });
 
   test.each([

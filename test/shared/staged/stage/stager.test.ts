@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RedeliverError } from '../../../../shared/base/errors.ts';
+import { numberOf } from '../../../../shared/staged/segment-id.ts';
 import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
 import { MAX_SEGMENTS_PER_COMMIT } from '../../../../shared/staged/ports.ts';
 import { MAX_COMMITS, MAX_CONCURRENT_COMMITS } from '../../../../shared/staged/stage/stager.ts';
@@ -214,4 +215,84 @@ describe('an invocation that ends', () => {
     expect(harness.attempts).toEqual([]);
     expect(harness.clock.pending).toBe(0);
   });
+});
+
+describe('what waits for company', () => {
+  const stageOne = (harness: ReturnType<typeof stagingHarness>, number: number): Promise<void> =>
+    harness.stager.stage([envelopeOf(number, rowEntry(`row-${number}`))], new AbortController().signal);
+
+  test('leaves after the linger, together, however little it is', async () => {
+    const harness = stagingHarness({ lingerMillis: 100 });
+    const first = stageOne(harness, 1);
+    await harness.clock.advance(60);
+    const second = stageOne(harness, 2);
+    await harness.clock.advance(39);
+    expect(harness.attempts).toHaveLength(0);
+    await harness.clock.advance(1);
+    await Promise.all([first, second]);
+    expect(harness.attempts.map((segments) => segments.map(({ envelopes }) => envelopes))).toEqual([[2]]);
+  });
+
+  test('leaves at once when enough messages wait', async () => {
+    const harness = stagingHarness({ lingerMillis: 100, maxWaitingMessages: 3 });
+    const staged = [1, 2, 3].map((number) => stageOne(harness, number));
+    await harness.clock.advance(0);
+    await Promise.all(staged);
+    expect(harness.attempts).toHaveLength(1);
+    expect(harness.clock.pending).toBe(0);
+  });
+
+  test('leaves at once when a segment is full, and what is over it waits on', async () => {
+    const harness = stagingHarness({ lingerMillis: 100, maxSegmentBytes: 400 });
+    const staged = [1, 2, 3].map((number) => stageOne(harness, number));
+    await harness.clock.advance(1);
+    expect(harness.attempts.flat().length).toBeGreaterThan(0);
+    expect(harness.attempts.flat().reduce((sum, { envelopes }) => sum + envelopes, 0)).toBeLessThan(3);
+    await harness.clock.advance(100);
+    await Promise.all(staged);
+  });
+
+  test('leaves at once when the instance ends', async () => {
+    const harness = stagingHarness({ lingerMillis: 100 });
+    const staged = stageOne(harness, 1);
+    harness.stager.drain();
+    await harness.clock.advance(0);
+    await staged;
+    expect(harness.clock.pending).toBe(0);
+  });
+
+  test.each([
+    [200, 15],
+    [400, 20],
+    [1000, 20],
+  ])('shares a segment: %i messages a second, a commit of %i ms', async (perSecond, latencyMillis) => {
+    const harness = stagingHarness({ lingerMillis: 100 });
+    harness.store.fault = () => ({ delayMillis: latencyMillis });
+    const SECONDS = 5;
+    for (let number = 0; number < perSecond * SECONDS; number += 1) {
+      harness.clock.after((number * 1000) / perSecond, () => {
+        stageOne(harness, number + 1).catch(() => undefined);
+      });
+    }
+    await harness.clock.advance(SECONDS * 1000 + 500);
+    const segments = harness.attempts.flat().length;
+    // Ten gatherings a second, or one for each forty messages.
+    expect(segments).toBeLessThanOrEqual(SECONDS * Math.max(10, perSecond / 40) + 2);
+    expect(harness.store.segments).toHaveLength(segments);
+  });
+});
+
+test('a segment bears the number after the last completed checkpoint, and keeps it for all of its attempts', async () => {
+  const harness = stagingHarness();
+  harness.complete(6);
+  harness.refuseWith(new StoreError('stage', 'UNAVAILABLE', 'away'));
+  const staged = harness.stager.stage([envelopeOf(1, rowEntry('row'))], new AbortController().signal);
+  await harness.clock.advance(200);
+  harness.complete(9);
+  await harness.clock.advance(200);
+  harness.refuseWith(undefined);
+  await harness.clock.advance(5000);
+  await staged;
+  const ids = new Set(harness.attempts.flat().map(({ id }) => id));
+  expect([...ids].map(numberOf)).toEqual([7]);
 });
