@@ -47,7 +47,17 @@ export const LETTER_ATTRIBUTES = {
   payload: {
     name: 'dlq-payload',
     meaning:
-      'what its data is: `entry`, `request`, `record`, or `message` where the frame of a whole message is broken',
+      'what its data is: `entry`, `request`, `record`, `message` where the frame of a whole message is broken, or `excerpt`: the first bytes of one that fits in no letter',
+    atReplay: 'kept',
+  },
+  bytes: {
+    name: 'dlq-original-bytes',
+    meaning: 'of an excerpt: how many bytes there were',
+    atReplay: 'kept',
+  },
+  digest: {
+    name: 'dlq-original-digest',
+    meaning: 'of an excerpt: the SHA-256 of all of them, 64 hexadecimal digits',
     atReplay: 'kept',
   },
   identity: {

@@ -26,6 +26,8 @@ export function openLetter(message: PushedMessage, reader: LetterReader): Pushed
   const { attributes } = message;
   const said = (attribute: keyof typeof LETTER_ATTRIBUTES): string =>
     attributes[LETTER_ATTRIBUTES[attribute].name] ?? '';
+  if (said('connector') === CONNECTOR && said('payload') === 'excerpt')
+    throw excerpt(said('messageId'), said('recordIndex'));
   const payload = LETTER_PAYLOADS.find((known) => known === said('payload'));
   if (said('connector') !== CONNECTOR || payload === undefined) throw noLetter();
   const pipeline = said('pipeline');
@@ -55,6 +57,11 @@ export function openLetter(message: PushedMessage, reader: LetterReader): Pushed
 const noLetter = (): RedeliverError =>
   refusal(
     `not a dead letter of this connector: ${LETTER_ATTRIBUTES.connector.name} must be ${CONNECTOR} and ${LETTER_ATTRIBUTES.payload.name} one of ${LETTER_PAYLOADS.join(', ')}. The topic for replays takes letters as they were filed; publish records to the topic of the pipeline`,
+  );
+
+const excerpt = (messageId: string, recordIndex: string): RedeliverError =>
+  refusal(
+    `a dead letter that holds no more than the first bytes of record ${recordIndex.slice(0, 20)} of message ${JSON.stringify(messageId.slice(0, 100))}, which fits in no letter: publish the record again from its source`,
   );
 
 function checkPipeline(filedBy: string, { pipeline, acceptLettersOf }: LetterReader): void {

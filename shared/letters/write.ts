@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { encodeEntry } from '../mapping/rows/entry-wire.ts';
 import type { LetterPayload } from '../model/letter.ts';
 import { formatTableName } from '../model/table-name.ts';
@@ -23,17 +24,18 @@ export interface DeadLetterOptions {
 export const MAX_MESSAGE_BYTES = 10_000_000 - 64 * 1024;
 
 const MAX_ATTRIBUTES = 100;
+const MAX_NAME_BYTES = 256;
 const MAX_VALUE_BYTES = 1024;
 
 /**
  * The dead letter of a record. Pure. Its attributes are those of the original message plus `dlq-*`; where Pub/Sub's
  * limits leave no room, attributes of the original are left out and counted.
- * What would not fit in a message gives way to the record, which arrived in one; throws a `RangeError` where that is
- * not there any more.
+ * What would not fit in a message gives way to the record, which arrived in one; where that does not fit beside the
+ * attributes, or is not there any more, to its first bytes and a digest. So every letter can be published.
  */
 export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, now: number): DeadLetter {
   const { record, destination, identity, isWholeMessage } = failed;
-  const { payload, data } = contentOf(failed, options.payload);
+  const { payload, data, whole } = contentOf(failed, options.payload);
   const own: Readonly<Partial<Record<keyof typeof LETTER_ATTRIBUTES, string>>> = {
     connector: CONNECTOR,
     pipeline: truncateUtf8(options.pipeline),
@@ -42,10 +44,11 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
     error: truncateUtf8(failed.detail),
     timestamp: new Date(now).toISOString(),
     payload,
-    messageId: record.message.messageId,
+    messageId: truncateUtf8(record.message.messageId),
     recordIndex: String(record.index),
     publishTime: String(record.message.publishTimeMicros),
     ...(identity !== undefined && !isWholeMessage && { identity }),
+    ...(whole && { bytes: String(whole.length), digest: createHash('sha256').update(whole).digest('hex') }),
   };
   const named = Object.entries(own).map(([key, value]) => [LETTER_ATTRIBUTES[key as keyof typeof own].name, value]);
   return {
@@ -58,21 +61,27 @@ export function deadLetterOf(failed: FailedRecord, options: DeadLetterOptions, n
   };
 }
 
+interface Content {
+  /** `excerpt`: the first bytes of `whole`, for a person to look at. It cannot be replayed. */
+  readonly payload: LetterPayload | 'excerpt';
+  readonly data: Buffer;
+  readonly whole?: Buffer;
+}
+
 /** What was asked for, as far as the record became that and it fits. */
-function contentOf(
-  failed: FailedRecord,
-  asked: DeadLetterOptions['payload'],
-): { readonly payload: LetterPayload; readonly data: Buffer } {
+function contentOf(failed: FailedRecord, asked: DeadLetterOptions['payload']): Content {
   const { record, isWholeMessage } = failed;
   // Of a record that was staged only the entry is left.
   const payload = record.data === undefined ? 'entry' : asked;
   const bytes = writeBytes(failed, payload);
   if (bytes && bytes.length <= MAX_MESSAGE_BYTES) return { payload, data: bytes };
-  if (record.data) return { payload: isWholeMessage ? 'message' : formOf(record), data: record.data };
-  throw new RangeError(
-    `the entry of record ${record.index} of message ${record.message.messageId} is ${bytes?.length ?? 0} bytes, more than the ${MAX_MESSAGE_BYTES} of a dead letter, and the record itself is not there any more`,
-  );
+  const whole = record.data ?? bytes ?? NO_BYTES;
+  if (whole.length > MAX_MESSAGE_BYTES)
+    return { payload: 'excerpt', data: whole.subarray(0, MAX_MESSAGE_BYTES), whole };
+  return { payload: isWholeMessage ? 'message' : formOf(record), data: whole };
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** What the bytes of a record are: those of a letter that came back are what that letter held. */
 function formOf({ message: { letter } }: FailedRecord['record']): LetterPayload {
@@ -97,16 +106,21 @@ function withOriginal(
   original: Readonly<Record<string, string>>,
   roomBytes: number,
 ): Record<string, string> {
-  const kept = Object.entries(original).filter(([name]) => !LETTER_NAMES.has(name) && !name.startsWith('goog'));
+  const all = Object.entries(original).filter(([name]) => !LETTER_NAMES.has(name) && !name.startsWith('goog'));
+  const kept = all.filter(([name, value]) => isPublishable(name, value));
   const keptBytes = kept.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
   const room = keptBytes > roomBytes ? 0 : MAX_ATTRIBUTES - Object.keys(own).length - 1;
-  const dropped = kept.length - room;
+  const dropped = all.length - Math.min(kept.length, room);
   return {
     ...Object.fromEntries(kept.slice(0, room)),
     ...own,
     ...(dropped > 0 && { [LETTER_ATTRIBUTES.attributesDropped.name]: String(dropped) }),
   };
 }
+
+/** Whatever delivered the message, Pub/Sub refuses a letter as a whole for one attribute that it does not take. */
+const isPublishable = (name: string, value: string): boolean =>
+  name !== '' && Buffer.byteLength(name) <= MAX_NAME_BYTES && Buffer.byteLength(value) <= MAX_VALUE_BYTES;
 
 /** Cuts to 1024 bytes, the most an attribute's value may be, on a character's boundary and with `...` for the rest. */
 export function truncateUtf8(text: string): string {

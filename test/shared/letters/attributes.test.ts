@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { LETTER_NAMES } from '../../../shared/letters/attributes.ts';
-import { deadLetterOf } from '../../../shared/letters/write.ts';
+import { deadLetterOf, MAX_MESSAGE_BYTES } from '../../../shared/letters/write.ts';
 import { failedRecord } from '../../support/failed-record.ts';
+import { recordOf } from '../../support/pushed-message.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
@@ -24,8 +25,12 @@ test('whatever sources and pages say of a letter are attributes that a letter ha
 });
 
 test('a letter has no attribute of its own that the table lacks', () => {
-  const failed = failedRecord({ identity: '0'.repeat(32) }, { attributes: {} });
-  const { attributes } = deadLetterOf(failed, { pipeline: 'orders', payload: 'entry' }, 0);
+  const identity = '0'.repeat(32);
+  const { attributes } = deadLetterOf(
+    failedRecord({ identity, record: recordOf({ data: Buffer.alloc(MAX_MESSAGE_BYTES + 1) }) }),
+    { pipeline: 'orders', payload: 'record' },
+    0,
+  );
   expect(Object.keys(attributes).filter((name) => !LETTER_NAMES.has(name))).toEqual([]);
   const absent = [...LETTER_NAMES].filter((name) => !Object.hasOwn(attributes, name));
   expect(absent).toEqual(['dlq-attributes-dropped']);

@@ -62,6 +62,10 @@ describe('refused, and redelivered', () => {
       { 'dlq-pipeline': 'clicks' },
       /^letter: a dead letter of the pipeline "clicks", and this function serves "orders"/,
     ],
+    [
+      { 'dlq-payload': 'excerpt' },
+      /^letter: a dead letter that holds no more than the first bytes of record 3 of message "42"/,
+    ],
     [{ 'dlq-payload': 'request' }, /^letter: a dead letter that holds a request, .* become entries/],
     [{ 'dlq-original-message-id': '' }, /dlq-original-message-id .* is missing/],
     [{ 'dlq-record-index': '-1' }, /dlq-record-index .* is "-1"/],

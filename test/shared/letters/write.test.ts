@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LETTER_NAMES } from '../../../shared/letters/attributes.ts';
@@ -217,17 +218,45 @@ describe('payload', () => {
     });
   });
 
-  test('a record that was staged and whose entry fits in no message cannot be carried', () => {
-    const { message, index } = recordOf({ messageId: '42' }, 3);
-    const failed = failedRecord({ record: { message, index }, entry: tooLarge });
-    expect(() => deadLetterOf(failed, asEntry, NOW)).toThrow(/record 3 of message 42/);
+  test('a record that fits in no letter is carried as its first bytes, with its size and a digest of all of it', () => {
+    const whole = Buffer.alloc(9_999_900, 'x');
+    const { data, attributes } = deadLetterOf(failedRecord({ record: recordOf({ data: whole }) }), asRecord, NOW);
+    expect(data.equals(whole.subarray(0, MAX_MESSAGE_BYTES))).toBe(true);
+    expect(attributes).toMatchObject({
+      'dlq-payload': 'excerpt',
+      'dlq-original-bytes': '9999900',
+      'dlq-original-digest': createHash('sha256').update(whole).digest('hex'),
+    });
   });
 
-  test("a letter is never larger than Pub/Sub takes, for any record with room for the letter's own attributes", () => {
+  test('of a record that was staged and whose entry fits in no message the first bytes of the entry are carried', () => {
+    const { message, index } = recordOf({ messageId: '42' }, 3);
+    const failed = failedRecord({ record: { message, index }, entry: tooLarge });
+    const { data, attributes } = deadLetterOf(failed, asEntry, NOW);
+    const whole = encodeEntry(tooLarge);
+    expect(data.equals(whole.subarray(0, MAX_MESSAGE_BYTES))).toBe(true);
+    expect(attributes).toMatchObject({
+      'dlq-payload': 'excerpt',
+      'dlq-original-bytes': String(whole.length),
+      'dlq-original-message-id': '42',
+      'dlq-record-index': '3',
+    });
+  });
+
+  test('what Pub/Sub takes in no attribute is cut or left out, whoever delivered the message', () => {
+    const attributes = { '': 'no name', kept: 'k', long: 'x'.repeat(1025), ['n'.repeat(257)]: 'long name' };
+    const record = recordOf({ messageId: 'i'.repeat(1_000_000), attributes });
+    const letter = deadLetterOf(failedRecord({ record }), asRecord, NOW).attributes;
+    expect(letter['dlq-original-message-id']).toHaveLength(1024);
+    expect(letter['dlq-attributes-dropped']).toBe('3');
+    expect(Object.keys(letter).filter((name) => !LETTER_NAMES.has(name))).toEqual(['kept']);
+  });
+
+  test('a letter is never larger than Pub/Sub takes, for any record', () => {
     const attributes = Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [`name-${index}`, 'x'.repeat(650)]),
     );
-    for (const size of [0, 9_000_000, 9_900_000, 9_930_000, 9_934_000, 9_935_999]) {
+    for (const size of [0, 9_000_000, 9_900_000, 9_930_000, 9_934_000, 9_935_999, 9_990_000, 9_999_999]) {
       const letter = deadLetterOf(
         failedRecord({ record: recordOf({ data: Buffer.alloc(size), attributes }) }),
         asRecord,
