@@ -41,7 +41,12 @@ export type RowResultOutcome =
       /** False: the selected branch is empty, and the row is as it was. */
       readonly selectedBranchHasMutations: boolean;
     }
-  | { readonly kind: 'readModifyWrite'; readonly cells: readonly ResultCell[] };
+  | {
+      readonly kind: 'readModifyWrite';
+      readonly cells: readonly ResultCell[];
+      /** Cells that the request changed and that a message has no room for: they are in the row. Absent: none. */
+      readonly cellsOmitted?: number;
+    };
 
 export interface ResultCell extends ChangedCell {
   /** The last rule of the request for this column was an increment, so the value is an int64 (8 bytes, big-endian). */

@@ -2,7 +2,7 @@ import { RecordError, RedeliverError } from '../base/errors.ts';
 import { countFailures, type FailedRecord } from '../letters/failed-record.ts';
 import { conditionalRequest, readModifyWriteRequest } from '../model/conditional.ts';
 import type { PushedMessage } from '../model/record.ts';
-import { familiesOfRequest, type RowRequestDocument } from '../model/row-request.ts';
+import { familiesOfRequest, MAX_CORRELATION_ID_BYTES, type RowRequestDocument } from '../model/row-request.ts';
 import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
 import { prepareAs, type WriteForm } from '../records/prepare.ts';
 import { askRecord, identified } from './ask-record.ts';
@@ -48,7 +48,11 @@ const requestForm = (decode: WriteForm<RowRequestDocument>['decode']): WriteForm
       request.kind === 'conditional' &&
       [...request.request.then, ...request.request.otherwise].some(({ kind }) => kind === 'deleteFromRow'),
   }),
-  check({ request: { kind, request } }) {
+  check({ request: { kind, request }, correlationId = '' }) {
+    // Before anything is applied: it comes back in an attribute of the result.
+    if (Buffer.byteLength(correlationId) > MAX_CORRELATION_ID_BYTES) {
+      throw new RecordError(`correlationId: must be at most ${MAX_CORRELATION_ID_BYTES} bytes`);
+    }
     // A module's promise of what it returns holds no longer than until it runs.
     switch (kind) {
       case 'conditional':

@@ -35,7 +35,10 @@ const outcome = oneOf<RowResultOutcome>({
   }).transform((value): RowResultOutcome => ({ kind: 'conditional', ...value })),
   readModifyWrite: body({
     cells: listOf(cell, MAX_CELLS).meta({ description: 'The cells that the request changed, as it left them.' }),
-  }).transform(({ cells }): RowResultOutcome => ({ kind: 'readModifyWrite', cells })),
+    cellsOmitted: z.exactOptional(z.int().min(1).max(MAX_CELLS)).meta({
+      description: 'So many more cells were changed that the message has no room for. Read them from the row.',
+    }),
+  }).transform((value): RowResultOutcome => ({ kind: 'readModifyWrite', ...value })),
 });
 
 export const resultDocument = body({
@@ -78,7 +81,7 @@ export const resultJson = (result: RowResult): object => ({
 });
 
 const outcomeJson = ({ kind, ...members }: RowResultOutcome): object => ({
-  [kind]: 'cells' in members ? { cells: members.cells.map(cellJson) } : members,
+  [kind]: 'cells' in members ? { ...members, cells: members.cells.map(cellJson) } : members,
 });
 
 const cellJson = ({ family, qualifier, timestampMicros, value, labels, isCounter }: ResultCell): object => ({
