@@ -98,6 +98,8 @@ function filterText(filter: RowFilter): string {
       return 'never';
     case 'family':
       return `family ${filter.family}`;
+    case 'otherFamilies':
+      return `every family but ${filter.family}`;
     case 'qualifier':
       return `qualifier ${shown(filter.qualifier)}`;
     case 'value':

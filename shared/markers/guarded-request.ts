@@ -1,6 +1,6 @@
 import { RecordError } from '../base/errors.ts';
 import { type ConditionalRequest, conditionalRequest } from '../model/conditional.ts';
-import { cellExists, interleave, type RowFilter } from '../model/filter.ts';
+import { cellExists, chain, interleave, MAX_FILTER_DEPTH, otherFamilies, type RowFilter } from '../model/filter.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { RowRequest } from '../model/row-request.ts';
 import { MARKER_VALUE } from './marker.ts';
@@ -15,9 +15,10 @@ export interface Marker {
 
 /**
  * The request with its marker: it is applied at most once, however often it is sent. Pure. Exact only where one
- * predicate can say "not yet decided": a conditional request whose `then` is empty. Its predicate becomes "what was asked,
- * or the marker", and both branches leave the marker, so the first decision stands: a replay matches, writes the marker
- * again as it is, and changes nothing.
+ * predicate can say "not yet decided": a conditional request whose `then` is empty. Its predicate becomes "what was asked
+ * of the row without its markers, or the marker", and both branches leave the marker, so the first decision stands: a
+ * replay matches, writes the marker again as it is, and changes nothing. The markers of other requests are kept from the
+ * predicate, which would take them for data: the row answers as it would without protection.
  *
  * Throws a {@link RecordError} with the alternative for what cannot carry a marker in the same atomic step.
  */
@@ -42,20 +43,35 @@ export function guarded({ kind, request }: RowRequest, marker: Marker): Conditio
     timestampMicros: 0n,
     value: MARKER_VALUE,
   };
-  const predicate = withMarker(request, cellExists(marker.family, cell.qualifier));
+  const predicate = withMarker(request, marker.family, cellExists(marker.family, cell.qualifier));
   return conditionalRequest({
     rowKey: request.rowKey,
-    ...(predicate && { predicate }),
+    predicate,
     then: [cell],
     otherwise: [...request.otherwise, cell],
   });
 }
 
-/** Without a predicate any cell matches, the marker included. */
-function withMarker({ predicate }: ConditionalRequest, marker: RowFilter): RowFilter | undefined {
-  if (!predicate) return undefined;
-  return predicate.kind === 'none' ? marker : interleave(predicate, marker);
+/** Without a predicate any cell matches that is no marker. */
+function withMarker({ predicate }: ConditionalRequest, family: string, marker: RowFilter): RowFilter {
+  if (predicate?.kind === 'none') return marker;
+  const data = otherFamilies(family);
+  if (!predicate) return interleave(data, marker);
+  // A chain takes the step in, so that it stands no deeper than it did.
+  const steps = predicate.kind === 'chain' ? predicate.filters : [predicate];
+  try {
+    return interleave(chain(data, ...steps), marker);
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error;
+    throw new RecordError(
+      `replayProtection: ${MAX_FILTER_DEPTH - GUARD_DEPTH} levels of chains and interleaves are all that a predicate may have beside its marker; state it with fewer`,
+      { cause: error },
+    );
+  }
 }
+
+/** Levels that the marker adds around a predicate. */
+const GUARD_DEPTH = 2;
 
 /** Why mutations would take a marker away or forge one; undefined where they leave markers alone. */
 function markerProblem(mutations: readonly Mutation[], family: string): string | undefined {

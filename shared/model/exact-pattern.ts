@@ -31,6 +31,25 @@ export function patternOf(bytes: Buffer): Buffer {
 export const familyPattern = (family: string): string =>
   /^\w*$/.test(family) ? family : patternOf(Buffer.from(family)).toString();
 
+/**
+ * The pattern that matches every family name but this one, without look-ahead, which RE2 does not have: at each byte
+ * either another one and then anything, or this one and then the same of the rest, or the name's end. It grows with the
+ * name by nine characters a byte. Groups are plain, because a family pattern may hold no colon.
+ *
+ * @param family not empty.
+ */
+export function otherFamiliesPattern(family: string): string {
+  const bytes = [...Buffer.from(family)].map(escapedAscii);
+  const last = bytes.length - 1;
+  return bytes.reduceRight((rest, byte, at) => `[^${byte}].*|${byte}${at === last ? '.+' : `(${rest})?`}`, '');
+}
+
+/** The byte inside or outside of brackets. A text cannot hold half of a character, so that bytes from 0x80 on are named. */
+function escapedAscii(byte: number): string {
+  if (byte >= 0x80 || byte === 0) return `\\x${byte.toString(16).padStart(2, '0')}`;
+  return isPlain(byte) ? String.fromCharCode(byte) : `\\${String.fromCharCode(byte)}`;
+}
+
 const widthOf = (byte: number): number => {
   if (byte === 0) return NUL_PATTERN.length;
   return isPlain(byte) ? 1 : 2;

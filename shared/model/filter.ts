@@ -9,6 +9,8 @@ export type RowFilter =
   /** Lets nothing through: the otherwise branch is always selected. */
   | { readonly kind: 'none' }
   | { readonly kind: 'family'; readonly family: string }
+  /** Every family but this one. No form of a request has a word for it. */
+  | { readonly kind: 'otherFamilies'; readonly family: string }
   | { readonly kind: 'qualifier'; readonly qualifier: Buffer }
   | { readonly kind: 'value'; readonly value: Buffer }
   | {
@@ -28,6 +30,9 @@ export const noCell = (): RowFilter => ({ kind: 'none' });
 
 /** Cells of exactly this family. */
 export const familyEquals = (family: string): RowFilter => checked({ kind: 'family', family });
+
+/** Cells of every family but this one. */
+export const otherFamilies = (family: string): RowFilter => checked({ kind: 'otherFamilies', family });
 
 /** Cells of exactly this qualifier, which may be empty. */
 export const qualifierEquals = (qualifier: Buffer): RowFilter => ({ kind: 'qualifier', qualifier });
@@ -76,6 +81,7 @@ export function filterProblem(filter: RowFilter, path: string, depth = 0): strin
     case 'value':
       return undefined;
     case 'family':
+    case 'otherFamilies':
       return at(path, 'family', familyRule(filter.family));
     case 'timestampRange': {
       const { startMicros: start, endMicros: end } = filter;

@@ -1,6 +1,6 @@
 import { noCell, qualifierEquals, type RowFilter, valueEquals } from '../model/filter.ts';
 import type { RowFilter as WireFilter } from '../proto/google/bigtable/v2/data.ts';
-import { exactBytesOf, familyPattern, patternOf } from '../model/exact-pattern.ts';
+import { exactBytesOf, familyPattern, otherFamiliesPattern, patternOf } from '../model/exact-pattern.ts';
 
 /** A filter as `google.bigtable.v2.RowFilter`. Exact matches become patterns that match those bytes alone. Pure. */
 export const toWireFilter = (filter: RowFilter): WireFilter => ({ filter: wireCase(filter) });
@@ -11,6 +11,8 @@ function wireCase(filter: RowFilter): WireFilter['filter'] {
       return { $case: 'blockAllFilter', value: true };
     case 'family':
       return { $case: 'familyNameRegexFilter', value: familyPattern(filter.family) };
+    case 'otherFamilies':
+      return { $case: 'familyNameRegexFilter', value: otherFamiliesPattern(filter.family) };
     case 'qualifier':
       return { $case: 'columnQualifierRegexFilter', value: patternOf(filter.qualifier) };
     case 'value':

@@ -69,6 +69,8 @@ export function filterJson(filter: RowFilter): object {
       return { none: {} };
     case 'family':
       return { family: filter.family };
+    case 'otherFamilies':
+      throw new TypeError('a filter for every family but one is of a guarded request, which no document is made of');
     case 'qualifier':
       return { qualifier: bytesJson(filter.qualifier) };
     case 'value':

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { noCell, type RowFilter, timestampRange, valueEquals } from '../../../shared/model/filter.ts';
+import type { Mutation } from '../../../shared/model/mutation.ts';
 import type { Status } from '../../../shared/model/status.ts';
 import { aggregateFamily } from '../../support/bigtable-raw-client.ts';
 import { type RequestSinkHarness, requestData, startRequests } from '../../support/request-sink-harness.ts';
@@ -111,6 +113,30 @@ describe('with protection', () => {
       { mayBeReplayed: true },
       { outcome: { conditional: { predicateMatched: false } } },
     ]);
+  });
+
+  test.each<[string, RowFilter | undefined, string]>([
+    ['a value that a marker has', valueEquals(Buffer.from('1')), 'a'],
+    ['a time that a marker has', timestampRange(0n, 1000n), 'b'],
+    ['nothing', undefined, 'c'],
+  ])('a new request that asks for %s does not see the markers of others', async (_what, predicate, row) => {
+    await using sink = await startRequests({ families: FAMILIES, pipeline: PROTECTED });
+    const addOnce = (messageId: string, asked: RowFilter | undefined) =>
+      sink.push({
+        data: requestData(
+          conditional({ rowKey: row, ...(asked && { predicate: asked }), otherwise: [addToQ(1n, 'sum')] }),
+        ),
+        messageId,
+      });
+    // Its predicate matches nothing and leaves a marker beside data that no later predicate here asks for.
+    const clear: Mutation = { kind: 'deleteFromFamily', family: 'sum' };
+    expect(
+      (await sink.push({ data: requestData(conditional({ rowKey: row, predicate: noCell(), otherwise: [clear] })) }))
+        .status,
+    ).toBe(204);
+    expect((await addOnce('new', predicate)).status).toBe(204);
+    expect((await addOnce('new', predicate)).status).toBe(204);
+    expect(await cell(sink, 'sum:q', row)).toBe(shownInt64(1n));
   });
 
   test('a request that cannot carry a marker is refused with the alternative, and sent nowhere', async () => {

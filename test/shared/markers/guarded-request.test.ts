@@ -2,7 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../shared/base/errors.ts';
 import type { ConditionalRequest } from '../../../shared/model/conditional.ts';
-import { cellExists, familyEquals, interleave, noCell, type RowFilter } from '../../../shared/model/filter.ts';
+import {
+  cellExists,
+  cellsPerRow,
+  chain,
+  familyEquals,
+  interleave,
+  MAX_FILTER_DEPTH,
+  noCell,
+  otherFamilies,
+  type RowFilter,
+  timestampRange,
+  valueEquals,
+} from '../../../shared/model/filter.ts';
 import type { Mutation } from '../../../shared/model/mutation.ts';
 import type { RowRequest } from '../../../shared/model/row-request.ts';
 import { guarded, type Marker } from '../../../shared/markers/guarded-request.ts';
@@ -30,10 +42,13 @@ describe('a guarded request', () => {
   };
   const isThere = cellExists('m', cell.qualifier);
 
-  test('asks for its predicate or its marker, and leaves the marker last in either branch', () => {
-    expect(guarded(conditional({ predicate: hasQ }), marker)).toEqual({
+  const data = otherFamilies('m');
+
+  test('asks the row without markers for its predicate, or for its own marker, which it leaves last in either branch', () => {
+    const predicate = valueEquals(Buffer.from('1'));
+    expect(guarded(conditional({ predicate }), marker)).toEqual({
       rowKey: Buffer.from('k'),
-      predicate: interleave(hasQ, isThere),
+      predicate: interleave(chain(data, predicate), isThere),
       then: [cell],
       otherwise: [setQ, cell],
     });
@@ -43,8 +58,22 @@ describe('a guarded request', () => {
     expect(guarded(conditional({ predicate: noCell() }), marker).predicate).toEqual(isThere);
   });
 
-  test('without a predicate asks for any cell, which the marker is', () => {
-    expect(guarded(conditional({}), marker).predicate).toBeUndefined();
+  test('without a predicate asks for any cell that is no marker of another request', () => {
+    expect(guarded(conditional({}), marker).predicate).toEqual(interleave(data, isThere));
+  });
+
+  test('whose predicate is a chain takes the step before its others, so that no limit counts a marker', () => {
+    const steps = [cellsPerRow(1), valueEquals(Buffer.from('1'))];
+    const predicate = chain(...steps);
+    expect(guarded(conditional({ predicate }), marker).predicate).toEqual(interleave(chain(data, ...steps), isThere));
+  });
+
+  test('leaves room for all levels of a predicate but two', () => {
+    let predicate: RowFilter = interleave(hasQ);
+    for (let depth = 2; depth < MAX_FILTER_DEPTH - 2; depth += 1) predicate = interleave(predicate);
+    expect(guarded(conditional({ predicate }), marker).otherwise).toHaveLength(2);
+    for (let depth = 0; depth < 2; depth += 1) predicate = interleave(predicate);
+    expect(refusalOf(conditional({ predicate }))).toContain('18 levels of chains and interleaves');
   });
 
   test.each<[string, RowRequest, string]>([
@@ -61,74 +90,116 @@ describe('a guarded request', () => {
   });
 });
 
+interface ModelCell {
+  readonly family: string;
+  readonly qualifier: string;
+  readonly timestampMicros: bigint;
+  readonly value: string;
+}
+
 /** A row that counts how often each mutation was applied, and the filters that these requests use. */
 class ModelRow {
-  readonly #cells = new Set<string>();
+  readonly #cells = new Map<string, ModelCell>();
   readonly applied = new Map<Mutation, number>();
 
   check({ predicate, then, otherwise }: ConditionalRequest): boolean {
-    const isMatched = predicate ? this.#passes(predicate).size > 0 : this.#cells.size > 0;
+    const cells = [...this.#cells.values()];
+    const isMatched = (predicate ? this.#passes(predicate, cells) : cells).length > 0;
     for (const mutation of isMatched ? then : otherwise) this.apply(mutation);
     return isMatched;
   }
 
   apply(mutation: Mutation): void {
     this.applied.set(mutation, (this.applied.get(mutation) ?? 0) + 1);
-    if (mutation.kind === 'setCell' || mutation.kind === 'addToCell') this.#cells.add(nameOf(mutation));
+    if (mutation.kind === 'setCell' || mutation.kind === 'addToCell') {
+      const { family, timestampMicros } = mutation;
+      const qualifier = mutation.qualifier.toString();
+      const value = mutation.kind === 'setCell' ? mutation.value.toString() : 'a sum';
+      this.#cells.set(`${family}:${qualifier}`, { family, qualifier, timestampMicros, value });
+    }
     if (mutation.kind === 'deleteFromFamily') {
-      for (const cell of this.#cells) if (cell.startsWith(`${mutation.family}:`)) this.#cells.delete(cell);
+      for (const [key, { family }] of this.#cells) if (family === mutation.family) this.#cells.delete(key);
     }
   }
 
-  #passes(filter: RowFilter, cells: ReadonlySet<string> = this.#cells): Set<string> {
-    const where = (test: (cell: string) => boolean): Set<string> => new Set([...cells].filter(test));
+  #passes(filter: RowFilter, cells: readonly ModelCell[]): readonly ModelCell[] {
     switch (filter.kind) {
       case 'none':
-        return new Set();
+        return [];
       case 'family':
-        return where((cell) => cell.startsWith(`${filter.family}:`));
+        return cells.filter(({ family }) => family === filter.family);
+      case 'otherFamilies':
+        return cells.filter(({ family }) => family !== filter.family);
       case 'qualifier':
-        return where((cell) => cell.endsWith(`:${filter.qualifier.toString()}`));
+        return cells.filter(({ qualifier }) => qualifier === filter.qualifier.toString());
+      case 'value':
+        return cells.filter(({ value }) => value === filter.value.toString());
+      case 'timestampRange': {
+        const { startMicros, endMicros } = filter;
+        return cells.filter(
+          ({ timestampMicros: at }) => at >= startMicros && (endMicros === undefined || at < endMicros),
+        );
+      }
+      case 'cellsPerRow':
+        return cells.slice(0, filter.count);
       case 'chain':
-        return filter.filters.reduce((passed, step) => this.#passes(step, passed), new Set(cells));
+        return filter.filters.reduce((passed, step) => this.#passes(step, passed), cells);
       case 'interleave':
-        return new Set(filter.filters.flatMap((one) => [...this.#passes(one, cells)]));
+        return filter.filters.flatMap((one) => this.#passes(one, cells));
       default:
         throw new TypeError(`the model knows no filter ${filter.kind}`);
     }
   }
 }
 
-const nameOf = ({ family, qualifier }: { readonly family: string; readonly qualifier: Buffer }): string =>
-  `${family}:${qualifier.toString()}`;
-
 const CLEAR: Mutation = { kind: 'deleteFromFamily', family: 'f' };
 
 describe('whatever is delivered again, and whatever else changes the row', () => {
-  const predicate = fc.constantFrom<RowFilter | undefined>(undefined, noCell(), hasQ, familyEquals('g'));
+  const predicate = fc.constantFrom<RowFilter | undefined>(
+    undefined,
+    noCell(),
+    hasQ,
+    familyEquals('g'),
+    // Those that a marker would answer.
+    valueEquals(Buffer.from('1')),
+    timestampRange(0n, 1000n),
+    chain(cellsPerRow(1), valueEquals(Buffer.from('v'))),
+    interleave(valueEquals(Buffer.from('1')), hasQ),
+  );
   const step = fc.oneof(
     fc.record({ kind: fc.constant('deliver' as const), of: fc.nat({ max: 3 }) }),
     fc.record({
       kind: fc.constant('change' as const),
-      by: fc.constantFrom<Mutation>(CLEAR, setQ, { ...setQ, family: 'g' }),
+      by: fc.constantFrom<Mutation>(CLEAR, setQ, { ...setQ, family: 'g' }, { ...setQ, value: Buffer.from('1') }),
     }),
   );
   const schedule = fc.record({
+    /** Markers of requests that no step delivers, which come before and between those that do. */
+    foreign: fc.array(fc.nat({ max: 30 }), { maxLength: 5 }),
     predicates: fc.tuple(predicate, predicate, predicate, predicate),
     steps: fc.array(step),
   });
 
   /** Runs a schedule and returns how often the effect of each request was applied, and its first answers. */
   function run(
-    { predicates, steps }: typeof schedule extends fc.Arbitrary<infer Value> ? Value : never,
+    { foreign, predicates, steps }: typeof schedule extends fc.Arbitrary<infer Value> ? Value : never,
     guards: boolean,
   ) {
     const row = new ModelRow();
+    /** The same row without any marker: as it answers, so must the first delivery. */
+    const bare = new ModelRow();
+    const misled: number[] = [];
+    const mark = (number: number): void => {
+      const qualifier = Buffer.from(number.toString(16).padStart(32, 'f'));
+      row.apply({ kind: 'setCell', family: 'm', qualifier, timestampMicros: 0n, value: Buffer.from('1') });
+    };
     const effects = predicates.map((_, id) => addToQ(BigInt(id), 'sum'));
     const decided = new Map<number, boolean>();
-    for (const one of steps) {
+    for (const [at, one] of steps.entries()) {
+      if (guards) for (const number of foreign) if (number <= at) mark(number);
       if (one.kind === 'change') {
         row.apply(one.by);
+        bare.apply(one.by);
         continue;
       }
       const { of: id } = one;
@@ -138,9 +209,11 @@ describe('whatever is delivered again, and whatever else changes the row', () =>
       const isMatched = row.check(
         guards ? guarded(asked, { family: 'm', identity }) : (asked.request as ConditionalRequest),
       );
-      if (!decided.has(id)) decided.set(id, isMatched);
+      if (decided.has(id)) continue;
+      decided.set(id, isMatched);
+      if (bare.check(asked.request as ConditionalRequest) !== isMatched) misled.push(id);
     }
-    return { decided, counts: effects.map((effect) => row.applied.get(effect) ?? 0) };
+    return { decided, misled, counts: effects.map((effect) => row.applied.get(effect) ?? 0) };
   }
 
   test('a guarded request is applied once where its first answer was no match, and never where it was one', () => {
@@ -152,9 +225,18 @@ describe('whatever is delivered again, and whatever else changes the row', () =>
     );
   });
 
+  test('the markers of other requests change no first answer', () => {
+    fc.assert(
+      fc.property(schedule, (given) => {
+        expect(run(given, true).misled).toEqual([]);
+      }),
+    );
+  });
+
   test('an unguarded one is not, so that the property can fail', () => {
     const again = { kind: 'deliver', of: 0 } as const;
-    const { counts } = run({ predicates: [noCell(), noCell(), noCell(), noCell()], steps: [again, again] }, false);
+    const predicates = [noCell(), noCell(), noCell(), noCell()] as [RowFilter, RowFilter, RowFilter, RowFilter];
+    const { counts } = run({ foreign: [], predicates, steps: [again, again] }, false);
     expect(counts[0]).toBe(2);
   });
 });
