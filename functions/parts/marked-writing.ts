@@ -1,5 +1,6 @@
 import type { ResolvedStagedSink } from '../../shared/config/resolved.ts';
 import { ClientPool } from '../../shared/google/bigtable/clients.ts';
+import { createReadMarkers } from '../../shared/google/bigtable/read-markers.ts';
 import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
 import { MarkedWrites } from '../../shared/staged/write/marked-writes.ts';
 import type { EnvelopeWriting } from '../../shared/staged/write/write-envelopes.ts';
@@ -16,11 +17,14 @@ export interface OpenedWriting extends EnvelopeWriting {
 /** Connects at the first envelope; the admin adapter is loaded at the first check of a target. */
 export function openMarkedWriting(instance: Instance<ResolvedStagedSink>): OpenedWriting {
   const { pipeline, access, runtime } = instance;
-  const { requestOptions, marker } = pipeline;
+  const { requestOptions, maxCoalescedEnvelopes, marker } = pipeline;
   const clients = new ClientPool({ ...access, ...requestOptions }, runtime);
   const horizon = marker.horizonMillis === undefined ? {} : { markerHorizonMillis: marker.horizonMillis };
   const targets = openTargetCheck(instance, marker.horizonMillis);
-  const writes = new MarkedWrites({ ...requestOptions, ...horizon }, { send: createRowCalls(clients), runtime });
+  const writes = new MarkedWrites(
+    { ...requestOptions, maxCoalescedEnvelopes, ...horizon },
+    { send: createRowCalls(clients), readMarkers: createReadMarkers(clients), runtime },
+  );
   return {
     writes,
     targets,

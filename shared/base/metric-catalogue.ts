@@ -84,6 +84,9 @@ export const METRICS = {
     'Conditional requests whose selected branch holds no mutation. Counted before the empty-branch policy.',
   ),
   coalescedWrites: counter('Envelopes of a staged sink that were sent together with others of their row.'),
+  markerReads: counter(
+    'Reads of the markers of a row by a staged sink, because some envelopes of a request were applied before.',
+  ),
   writesRetried: counter('Envelopes of a staged sink that were sent again after a transient answer or none.'),
   segmentsCommitted: counter('Segments of a staged sink of which every envelope is answered, deleted from the store.'),
   envelopesSetApart: counter(

@@ -1,3 +1,4 @@
+import type { Status } from '../model/status.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { ProfileReading, TargetFamily } from './target.ts';
 
@@ -13,3 +14,24 @@ export interface TargetAdmin {
   /** Every family by its name; undefined where there is no such table. */
   readFamilies(table: TableName, signal: AbortSignal): Promise<ReadonlyMap<string, TargetFamily> | undefined>;
 }
+
+/** Which of these markers a row has. */
+export interface MarkerQuestion {
+  readonly table: TableName;
+  /** Empty is the instance's default profile; that of the writes, so that the answer is of their cluster. */
+  readonly appProfileId: string;
+  readonly rowKey: Buffer;
+  readonly family: string;
+  /** Hexadecimal; as many as a row filter takes. */
+  readonly identities: readonly string[];
+  /** The whole attempt's time, waiting for a client included. */
+  readonly timeoutMillis: number;
+}
+
+export type MarkerReply =
+  /** Those of the identities that are there. */
+  | { readonly kind: 'answered'; readonly present: ReadonlySet<string> }
+  | { readonly kind: 'failed'; readonly status: Status };
+
+/** Reads markers of one row, once, without retries. Always resolves. Implemented by `ReadRows` in `shared/google/bigtable`. */
+export type ReadMarkers = (question: MarkerQuestion) => Promise<MarkerReply>;

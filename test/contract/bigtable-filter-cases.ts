@@ -1,3 +1,4 @@
+import { otherFamiliesPattern } from '../../shared/model/exact-pattern.ts';
 import type { RowFilter } from '../../shared/proto/google/bigtable/v2/data.ts';
 import { code, entry, mutateRows, readRows, setCell } from '../support/bigtable-raw-client.ts';
 import type { ContractCase } from './bigtable-case.ts';
@@ -52,6 +53,12 @@ const PASSES: readonly (readonly [string, Filter, Readonly<Record<string, readon
   ['block all', BLOCK, {}],
   ['a family by name', family('g'), { a: [A.g] }],
   ['families by pattern', family('[fg]'), { a: [A.p, A.qNew, A.qOld, A.g], b: [B] }],
+  ['every family but one, without look-ahead', family(otherFamiliesPattern('f')), { a: [A.g] }],
+  [
+    'every family but one that is longer',
+    family(otherFamiliesPattern('f.x')),
+    { a: [A.p, A.qNew, A.qOld, A.g], b: [B] },
+  ],
   ['a pattern must match the whole qualifier', qualifier('p|qq'), { a: [A.p], b: [B] }],
   ['a row key by pattern', key('[b-z]'), { b: [B] }],
   ['the dot does not match a new line', value('.{3}'), { a: [A.p, A.qNew, A.qOld] }],

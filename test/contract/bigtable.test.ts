@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
-import { startChild, untilChildAnswers } from '../../infra/local/base/child-process.ts';
-import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
-import { freePort, LOOPBACK } from '../../infra/local/base/tcp.ts';
 import type { ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
 import { addFamily, connect, createTable, type RawClient } from '../support/bigtable-raw-client.ts';
 import type { ContractCase } from './bigtable-case.ts';
 import { DIFFERENCES } from './bigtable-differences.ts';
 import { FILTER_CASES } from './bigtable-filter-cases.ts';
 import { ADMIN_CASES, READ_CASES } from './bigtable-read-cases.ts';
+import { isMissing, startGoogleEmulator, whyMissing } from './google-bigtable-emulator.ts';
 import { MUTATE_ROWS_CASES, SINGLE_ROW_CASES } from './bigtable-write-cases.ts';
 
 /**
@@ -26,21 +24,6 @@ const CASES: readonly ContractCase[] = [
 interface Backend {
   readonly address: string;
   close(): Promise<unknown>;
-}
-
-const emulator = await findEmulator('bigtable');
-
-async function startGoogleEmulator(): Promise<Backend> {
-  if (!('found' in emulator)) throw new Error(emulator.missing);
-  const port = await freePort();
-  const child = await startChild({
-    name: 'cbtemulator',
-    command: emulator.found.command,
-    args: emulator.found.args(port),
-  });
-  const address = `${LOOPBACK}:${port}`;
-  await untilChildAnswers(child, 'cbtemulator', address, 15_000);
-  return { address, close: () => child.stop() };
 }
 
 /** Families one after the other: the emulator shows them in the order of their creation, which one request leaves open. */
@@ -86,8 +69,7 @@ describe('the embedded Bigtable answers as the service does', () => {
   );
 });
 
-const reason = 'missing' in emulator ? ` (skipped: ${emulator.missing})` : '';
-describe.skipIf('missing' in emulator)(`Google's emulator answers so too, but for known differences${reason}`, () => {
+describe.skipIf(isMissing)(`Google's emulator answers so too, but for known differences${whyMissing}`, () => {
   conformance(startGoogleEmulator, ({ name, service }) => (name in DIFFERENCES ? DIFFERENCES[name] : service));
 });
 

@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MarkedWrites } from '../../shared/staged/write/marked-writes.ts';
 import { HORIZON_MARGIN_MILLIS, markerTimestampMicros } from '../../shared/markers/marker.ts';
+import type { StatusName } from '../../shared/model/status.ts';
 import type { Outcome } from '../../shared/markers/outcome.ts';
 import { addition, cell, envelopeOf, rowEntry } from '../support/envelopes.ts';
 import { FakeMarkedTable, type Mishap } from '../support/fake-marked-table.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { submitOne } from '../support/marked-writes-harness.ts';
+import { submitOne, WRITES_OPTIONS } from '../support/marked-writes-harness.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { testRuntime } from '../support/runtime.ts';
 
@@ -28,7 +29,7 @@ interface Copy {
   readonly result: Outcome;
 }
 
-const codes = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED', 'RESOURCE_EXHAUSTED'] as const;
+const codes = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED', 'RESOURCE_EXHAUSTED', 'INTERNAL', 'UNKNOWN'] as const;
 
 /**
  * Submits every effect several times to two instances, from invocations some of which end early, over a table with
@@ -43,16 +44,15 @@ async function run(schedule: Schedule): Promise<{ table: FakeMarkedTable; copies
     const code = codes[Math.floor(random() * codes.length)] ?? 'UNAVAILABLE';
     return { when: random() < 0.5 ? 'before' : 'after', code };
   };
-  const table = new FakeMarkedTable({ clock, mishap, delayMillis: () => Math.floor(random() * 30) });
+  const lookMishap = (): StatusName | undefined =>
+    random() < share ? (random() < 0.2 ? 'PERMISSION_DENIED' : codes[Math.floor(random() * codes.length)]) : undefined;
+  const delayMillis = (): number => Math.floor(random() * 30);
+  const table = new FakeMarkedTable({ clock, mishap, lookMishap, delayMillis });
   const instances = [0, 1].map(
     () =>
       new MarkedWrites(
-        {
-          maxInFlightRequests: schedule.maxInFlightRequests,
-          requestTimeoutMillis: 1000,
-          perDestinationMetrics: false,
-        },
-        { send: table.send, runtime: testRuntime({ clock, random }) },
+        { ...WRITES_OPTIONS, maxInFlightRequests: schedule.maxInFlightRequests },
+        { send: table.send, readMarkers: table.readMarkers, runtime: testRuntime({ clock, random }) },
       ),
   );
   const numbers = Array.from({ length: schedule.effects }, (_, number) => number);
@@ -163,13 +163,12 @@ async function deliver(deliveries: readonly Delivery[], isChecked: boolean): Pro
         soon: clock.soon.bind(clock),
       };
       const writes = new MarkedWrites(
+        { ...WRITES_OPTIONS, maxInFlightRequests: 1, markerHorizonMillis: isChecked ? HORIZON : Infinity },
         {
-          maxInFlightRequests: 1,
-          requestTimeoutMillis: 1000,
-          perDestinationMetrics: false,
-          markerHorizonMillis: isChecked ? HORIZON : Infinity,
+          send: table.send,
+          readMarkers: table.readMarkers,
+          runtime: testRuntime({ clock: skewed, random: () => 0.5 }),
         },
-        { send: table.send, runtime: testRuntime({ clock: skewed, random: () => 0.5 }) },
       );
       results.push(submitOne(writes, envelope, new AbortController().signal));
     });

@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/base/clock.ts';
+import type { MarkerQuestion, MarkerReply, ReadMarkers } from '../../shared/markers/ports.ts';
 import type { RowCall, RowReply, SendRowCall } from '../../shared/model/row-call.ts';
 import type { StatusName } from '../../shared/model/status.ts';
 import { CheckAndMutateRowRequest } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
@@ -18,6 +19,8 @@ export interface FakeTableOptions {
   /** Time until the answer; default: at once. */
   readonly delayMillis?: () => number;
   readonly mishap?: (request: CheckAndMutateRowRequest) => Mishap | undefined;
+  /** Answered in place of the markers that were asked for. */
+  readonly lookMishap?: (question: MarkerQuestion) => StatusName | undefined;
   /** The maxAge of the marker family: older markers are not seen any more. */
   readonly markerMaxAgeMillis?: number;
 }
@@ -40,6 +43,7 @@ interface Row {
 export class FakeMarkedTable {
   readonly rows = new Map<string, Row>();
   readonly requests: CheckAndMutateRowRequest[] = [];
+  readonly looks: MarkerQuestion[] = [];
   /** Breaches of what the engine promises. */
   readonly violations: string[] = [];
   mostInFlight = 0;
@@ -50,19 +54,23 @@ export class FakeMarkedTable {
     this.#options = options;
   }
 
-  readonly send: SendRowCall = async (call: RowCall) => {
+  readonly send: SendRowCall = (call: RowCall) => {
     const request = CheckAndMutateRowRequest.decode(call.request);
     const key = request.rowKey.toString();
     this.requests.push(request);
-    if (this.#onTheWire.has(key)) this.violations.push(`two requests of row ${key} are in flight`);
-    this.#onTheWire.add(key);
-    this.mostInFlight = Math.max(this.mostInFlight, this.#onTheWire.size);
-    const delayMillis = this.#options.delayMillis?.() ?? 0;
-    if (delayMillis > 0) await new Promise<void>((resolve) => this.#options.clock.after(delayMillis, resolve));
-    const reply = this.#answer(request, key);
-    this.#onTheWire.delete(key);
-    return reply;
+    return this.#onWire(key, () => this.#answer(request, key));
   };
+
+  readonly readMarkers: ReadMarkers = (question) => {
+    const key = question.rowKey.toString();
+    this.looks.push(question);
+    return this.#onWire(key, () => this.#tell(question, key));
+  };
+
+  /** Writes and looks, as the service is billed for them. */
+  get calls(): number {
+    return this.requests.length + this.looks.length;
+  }
 
   get sum(): bigint {
     return [...this.rows.values()].reduce((sum, row) => sum + row.sum, 0n);
@@ -72,6 +80,25 @@ export class FakeMarkedTable {
     let row = this.rows.get(key);
     if (!row) this.rows.set(key, (row = { markers: new Map(), sum: 0n, written: [] }));
     return row;
+  }
+
+  async #onWire<Reply>(key: string, answer: () => Reply): Promise<Reply> {
+    if (this.#onTheWire.has(key)) this.violations.push(`two requests of row ${key} are in flight`);
+    this.#onTheWire.add(key);
+    this.mostInFlight = Math.max(this.mostInFlight, this.#onTheWire.size);
+    const delayMillis = this.#options.delayMillis?.() ?? 0;
+    if (delayMillis > 0) await new Promise<void>((resolve) => this.#options.clock.after(delayMillis, resolve));
+    const reply = answer();
+    this.#onTheWire.delete(key);
+    return reply;
+  }
+
+  #tell(question: MarkerQuestion, key: string): MarkerReply {
+    const code = this.#options.lookMishap?.(question);
+    if (code) return { kind: 'failed', status: { code, message: 'words of the service' } };
+    const { markers } = this.row(key);
+    const present = question.identities.filter((identity) => this.#isThere(markers.get(identity)));
+    return { kind: 'answered', present: new Set(present) };
   }
 
   #answer(request: CheckAndMutateRowRequest, key: string): RowReply {

@@ -1,6 +1,7 @@
 import { createMetrics, type MetricsRegistry } from '../../shared/base/metrics.ts';
 import type { Envelope } from '../../shared/staged/envelope/envelope.ts';
 import { MarkedWrites, type MarkedWritesOptions } from '../../shared/staged/write/marked-writes.ts';
+import { MAX_COALESCED_ENVELOPES } from '../../shared/staged/write/coalesce.ts';
 import type { Outcome } from '../../shared/markers/outcome.ts';
 import { FakeMarkedTable, type FakeTableOptions } from './fake-marked-table.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -16,6 +17,14 @@ export interface MarkedWritesHarness {
   readonly another: () => MarkedWrites;
 }
 
+/** What people get who set nothing. */
+export const WRITES_OPTIONS: MarkedWritesOptions = {
+  maxInFlightRequests: 100,
+  requestTimeoutMillis: 20_000,
+  maxCoalescedEnvelopes: MAX_COALESCED_ENVELOPES,
+  perDestinationMetrics: false,
+};
+
 /** The engine of conditional writes over the fake table, on a clock that the test moves. */
 export function markedWrites(
   table: Omit<FakeTableOptions, 'clock'> = {},
@@ -27,8 +36,12 @@ export function markedWrites(
   const fake = new FakeMarkedTable({ ...table, clock });
   const another = (): MarkedWrites =>
     new MarkedWrites(
-      { maxInFlightRequests: 100, requestTimeoutMillis: 20_000, perDestinationMetrics: false, ...options },
-      { send: fake.send, runtime: testRuntime({ clock, random: seededRandom(seed), metrics }) },
+      { ...WRITES_OPTIONS, ...options },
+      {
+        send: fake.send,
+        readMarkers: fake.readMarkers,
+        runtime: testRuntime({ clock, random: seededRandom(seed), metrics }),
+      },
     );
   return { clock, metrics, table: fake, writes: another(), another };
 }

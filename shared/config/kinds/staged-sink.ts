@@ -36,6 +36,8 @@ export const stagedSink = sinkKind({
     marker: markerOf(options),
     /** Attribute that identifies a message; absent: Pub/Sub's message id does. */
     ...(options.idAttribute !== undefined && { idAttribute: options.idAttribute }),
+    /** Most envelopes of one row in one request. */
+    maxCoalescedEnvelopes: options.maxCoalescedEnvelopes,
     commit: commitOf(name, options),
     requestOptions: requestOptionsOf(options),
   }),

@@ -24,6 +24,10 @@ export const identityOptions = {
       'Message attribute that identifies a message forever, set by the publisher, so that a message published twice counts once. It counts once in each row: the same id on two rows is two effects, because the marker is kept in the row. A message without it is identified by the id that Pub/Sub gave it.',
     ),
   ),
+  maxCoalescedEnvelopes: count(
+    'Most records of one row that are sent to Bigtable in one request. While requests take a quarter of requestTimeout or longer it is halved by itself. Lower it where rows hold so many markers that requests of many records run into their timeout.',
+    { default: 600, min: 1, max: 600 },
+  ),
   commit: choice(
     'When rows are written: once a checkpoint owns what was staged in Firestore, or by the invocation that receives the record, in one round trip and without Firestore.',
     ['on-checkpoint', 'on-receipt'],

@@ -24,7 +24,8 @@ async function retryRest(stored: StoredRest, committer: Committer, ending: Endin
   const { clock, random, metrics, logger } = committer.runtime;
   try {
     const envelopes = decodeSegment(stored.payload);
-    const results = await writeEnvelopes(envelopes, committer, ending.signal);
+    // Each was refused before, and may be again: by itself it costs its own request.
+    const results = await writeEnvelopes(envelopes, committer, ending.signal, { areSuspects: true });
     const left = await settle({ envelopes, results }, committer, ending);
     if (left.kind === 'unavailable') return;
     const isDone = left.kind === 'nothing';

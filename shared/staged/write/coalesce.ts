@@ -10,6 +10,8 @@ import { encodeMarkerPredicate } from '../../markers/marker.ts';
 /**
  * Most envelopes in one write. Each adds 33 bytes to the predicate, and Bigtable takes a row filter of at most 20,480
  * bytes serialized (https://cloud.google.com/bigtable/quotas, 2026-08): this leaves room for the longest family name.
+ * What so many alternatives cost the service is not published: its pages say that a row is read and then filtered, so a
+ * row of very many markers may take long. The bound is an option, therefore, and falls while requests take long.
  */
 export const MAX_COALESCED_ENVELOPES = 600;
 
@@ -18,17 +20,23 @@ export const MAX_COALESCED_BYTES = 4 * 1024 * 1024;
 
 /** Counts what fits in one write. */
 export class CoalescedSize {
+  readonly #maxEnvelopes: number;
   #envelopes = 0;
   #mutations = 0;
   #bytes = 0;
   #markerFamily: string | undefined;
+
+  /** @param maxEnvelopes at most {@link MAX_COALESCED_ENVELOPES}. */
+  constructor(maxEnvelopes: number) {
+    this.#maxEnvelopes = maxEnvelopes;
+  }
 
   /** Takes the envelope in if it fits; the first always does. */
   tryAdd({ mutations, request, mutationsStart, markerFamily }: Envelope): boolean {
     const bytes = request.length - mutationsStart;
     const fits =
       this.#envelopes === 0 ||
-      (this.#envelopes < MAX_COALESCED_ENVELOPES &&
+      (this.#envelopes < this.#maxEnvelopes &&
         this.#mutations + mutations <= MAX_MUTATIONS &&
         this.#bytes + bytes <= MAX_COALESCED_BYTES &&
         this.#markerFamily === markerFamily);
@@ -64,8 +72,8 @@ export function joinRequests(envelopes: readonly Envelope[]): Buffer {
 const SMALLEST_HALVED = 5;
 
 /**
- * The parts, in order, in which a write is tried again that could not be answered as a whole. Halves, because few of
- * many are refused or applied already as a rule; the last few one by one.
+ * The parts, in order, in which a write is tried again of which something is refused. Halves, because few of many are
+ * refused as a rule; the last few one by one.
  */
 export function partsOf<Item>(group: readonly Item[]): readonly (readonly Item[])[] {
   if (group.length < SMALLEST_HALVED) return group.map((item) => [item]);

@@ -4,30 +4,24 @@ import { toError } from '../../base/errors.ts';
 import { describeError } from '../../base/logging.ts';
 import { Queue } from '../../base/queue.ts';
 import { onAbort } from '../../base/abort.ts';
-import type { Runtime } from '../../base/runtime.ts';
 import type { ResolvedRequestOptions } from '../../config/resolved.ts';
-import type { RowCall, SendRowCall } from '../../model/row-call.ts';
-import { formatTableName } from '../../model/table-name.ts';
-import { joinRequests, partsOf, rowOf } from './coalesce.ts';
-import type { Envelope } from '../envelope/envelope.ts';
-import { type Verdict, verdictOf } from './verdict.ts';
 import { isBeyondHorizon } from '../../markers/marker.ts';
+import type { MarkerReply } from '../../markers/ports.ts';
+import { outOfTime, type Outcome } from '../../markers/outcome.ts';
+import type { Envelope } from '../envelope/envelope.ts';
+import { Attempts, type AttemptsDependencies, type AttemptsOptions } from './attempts.ts';
+import { partsOf, rowOf } from './coalesce.ts';
 import { Batch, type Effect, RowLane } from './row-lane.ts';
 import { Turns } from './turns.ts';
-import { outOfTime, type Outcome } from '../../markers/outcome.ts';
+import { isWorthAnother, unreadMarkers, type Verdict } from './verdict.ts';
+import type { Submission } from './write-envelopes.ts';
+import { WriteCounts } from './write-counts.ts';
 
-/** What it is told: the pipeline's `requestOptions`, where they are declared with defaults and bounds. */
-export interface MarkedWritesOptions extends Pick<
-  ResolvedRequestOptions,
-  'maxInFlightRequests' | 'requestTimeoutMillis' | 'perDestinationMetrics'
-> {
+/** What it is told: the pipeline's options, where they are declared with defaults and bounds. */
+export interface MarkedWritesOptions
+  extends AttemptsOptions, Pick<ResolvedRequestOptions, 'maxInFlightRequests' | 'perDestinationMetrics'> {
   /** Markers older than this may be collected; absent: they live forever. */
   readonly markerHorizonMillis?: number;
-}
-
-export interface MarkedWritesDependencies {
-  readonly send: SendRowCall;
-  readonly runtime: Runtime;
 }
 
 /** Attempts of one request within one invocation; after them the work is given back and sent again from outside. */
@@ -39,27 +33,30 @@ const RETRIES = { initialMillis: 25, maxMillis: 2000, jitter: 0.25 };
 /**
  * Applies envelopes exactly once: every copy of one asks for its marker and writes it with the record's mutations in
  * one atomic step. For one instance, whatever invocation an envelope comes from. This is the only place that sends a
- * conditional write a second time.
+ * conditional write a second time. Where some of a group are there already, their markers are read once and the others
+ * go on together: a marker that is there stays there for as long as its envelope may be sent.
  *
  * What must stay true: a row has at most one request in flight; every submitted envelope gets one result; an effect
  * for which two wait counts once; nothing is sent beyond the horizon of its marker.
  */
 export class MarkedWrites {
   readonly #options: MarkedWritesOptions;
-  readonly #with: MarkedWritesDependencies;
+  readonly #with: AttemptsDependencies;
+  readonly #attempts: Attempts;
+  readonly #counts: WriteCounts;
   readonly #turns: Turns;
   readonly #lanes = new Map<string, RowLane>();
   /** Rows that have not begun, in the order they came. */
   readonly #line = new Queue<RowLane>();
   /** Rows that have a request out or are about to; those that rest between attempts are not counted. */
   #atWork = 0;
-  #inFlight = 0;
 
-  constructor(options: MarkedWritesOptions, dependencies: MarkedWritesDependencies) {
+  constructor(options: MarkedWritesOptions, dependencies: AttemptsDependencies) {
     this.#options = options;
     this.#with = dependencies;
+    this.#attempts = new Attempts(options, dependencies);
+    this.#counts = new WriteCounts(dependencies.runtime.metrics, options.perDestinationMetrics);
     this.#turns = new Turns(options.maxInFlightRequests);
-    dependencies.runtime.metrics.observe('inFlightRequests', () => this.#inFlight);
   }
 
   /**
@@ -67,13 +64,17 @@ export class MarkedWrites {
    * decided is `unfinished` at once; what is on the wire by then may still be applied, which its marker will tell the
    * next attempt.
    */
-  async submit(envelopes: readonly Envelope[], signal: AbortSignal): Promise<readonly Outcome[]> {
+  async submit(
+    envelopes: readonly Envelope[],
+    signal: AbortSignal,
+    { areSuspects = false }: Submission = {},
+  ): Promise<readonly Outcome[]> {
     if (signal.aborted) return envelopes.map(() => outOfTime(abortReason(signal), undefined));
     if (envelopes.length === 0) return [];
     const batch = new Batch();
     for (const envelope of envelopes) {
-      if (this.#options.perDestinationMetrics) this.#countFor('destination.recordsSend', envelope);
-      batch.wait(this.#laneOf(envelope).join(envelope));
+      this.#counts.submitted(envelope);
+      batch.wait(this.#laneOf(envelope).join(envelope, areSuspects));
     }
     this.#pump();
     const forget = onAbort(signal, () => {
@@ -117,7 +118,10 @@ export class MarkedWrites {
   /** Writes what waits for a row, one request after the other, until nothing does. */
   async #writeLane(lane: RowLane): Promise<void> {
     try {
-      while (lane.hasWaiting) await this.#write(lane);
+      while (lane.hasWaiting) {
+        const divided = await this.#write(lane);
+        if (divided) await this.#takeApart(lane, divided);
+      }
     } catch (error) {
       this.#with.runtime.logger.log('ERROR', 'conditional writes failed', { error: describeError(error) });
       const message = `a conditional write failed: ${toError(error).message}`;
@@ -130,39 +134,102 @@ export class MarkedWrites {
   }
 
   /**
-   * One group from its turn to its results.
+   * One group from its turn to its results, unless it has to be divided.
    *
    * @param part what it is; absent, it is chosen from what waits when its turn has come, not before.
    */
-  async #write(lane: RowLane, part?: readonly Effect[]): Promise<void> {
+  async #write(lane: RowLane, part?: readonly Effect[]): Promise<Divided | undefined> {
     let group = part;
     for (let attempt = 1; ; attempt += 1) {
       await this.#turns.take();
       let verdict: Verdict;
       try {
-        group = this.#sendable(lane, group ?? lane.take());
-        if (!isSome(group)) return;
+        group = this.#sendable(lane, group ?? lane.take(this.#attempts.maxEnvelopes()));
+        if (!isSome(group)) return undefined;
         if (attempt > 1) this.#with.runtime.metrics.count('writesRetried', group.length);
-        verdict = await this.#send(group);
+        verdict = await this.#attempts.write(group);
       } finally {
         this.#turns.giveBack();
       }
       switch (verdict.kind) {
-        case 'take-apart':
-          for (const smaller of partsOf(group)) await this.#write(lane, smaller);
-          return;
+        case 'some-are-there':
+        case 'some-are-refused':
+          return { group, cause: verdict.kind };
         case 'retry':
           if (attempt === MAX_ATTEMPTS) {
             this.#settle(lane, group, verdict.trouble);
-            return;
+            return undefined;
           }
           for (const effect of group) effect.trouble = verdict.trouble;
           await this.#rest(attempt);
+          if (group.length > this.#attempts.maxEnvelopes()) return { group, cause: 'too-many' };
           break;
         default:
           this.#settle(lane, group, verdict);
-          return;
+          return undefined;
       }
+    }
+  }
+
+  /**
+   * A group that could not be answered as a whole, to its results. What is there is found by one look at the markers of
+   * everything that is open, what is refused by halves; either way the rest goes on in order.
+   */
+  async #takeApart(lane: RowLane, { group, cause }: Divided): Promise<void> {
+    let parts: readonly (readonly Effect[])[] = [group];
+    let why: Divided['cause'] | undefined = cause;
+    for (;;) {
+      const [asked = [], ...behind] = parts;
+      if (why !== undefined) {
+        const absent = why === 'some-are-there' ? await this.#look(lane, parts.flat()) : undefined;
+        const left = absent ? asked.filter((effect) => absent.has(effect)) : asked;
+        // A look that finds nothing, against what the write has found, leads no further.
+        const first = left.length === asked.length ? partsOf(asked) : [left];
+        parts = [...first, ...(absent ? behind.map((part) => part.filter((effect) => absent.has(effect))) : behind)];
+      }
+      parts = parts.filter(isSome);
+      const [next, ...others] = parts;
+      if (!next) return;
+      if (next.length > this.#attempts.maxEnvelopes()) {
+        why = 'too-many';
+        continue;
+      }
+      const divided = await this.#write(lane, next);
+      parts = divided ? [divided.group, ...others] : others;
+      why = divided?.cause;
+    }
+  }
+
+  /**
+   * Settles those of a group whose markers are there, and gives the others. Undefined where the service would not tell,
+   * though it was asked rightly.
+   */
+  async #look(lane: RowLane, group: readonly Effect[]): Promise<ReadonlySet<Effect> | undefined> {
+    let asked = group;
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#turns.take();
+      let reply: MarkerReply;
+      try {
+        asked = this.#sendable(lane, asked);
+        if (!isSome(asked)) return NONE;
+        reply = await this.#attempts.look(asked);
+      } finally {
+        this.#turns.giveBack();
+      }
+      if (reply.kind === 'answered') {
+        const { present } = reply;
+        const isThere = ({ envelope }: Effect): boolean => present.has(envelope.identity);
+        this.#settle(lane, asked.filter(isThere), { kind: 'deduplicated' });
+        return new Set(asked.filter((effect) => !isThere(effect)));
+      }
+      if (!isWorthAnother(reply.status)) return undefined;
+      const trouble = unreadMarkers(reply.status, asked[0].envelope.table);
+      if (attempt === MAX_ATTEMPTS) {
+        this.#settle(lane, asked, trouble);
+        return NONE;
+      }
+      for (const effect of asked) effect.trouble = trouble;
+      await this.#rest(attempt);
     }
   }
 
@@ -189,70 +256,21 @@ export class MarkedWrites {
     });
   }
 
-  async #send(group: readonly [Effect, ...Effect[]]): Promise<Verdict> {
-    const { send, runtime } = this.#with;
-    const { clock, metrics } = runtime;
-    const [{ envelope: first }] = group;
-    const { table, appProfileId } = first;
-    const call: RowCall = {
-      method: 'CheckAndMutateRow',
-      table,
-      appProfileId,
-      request: joinRequests(group.map(({ envelope }) => envelope)),
-      timeoutMillis: this.#options.requestTimeoutMillis,
-      signals: [],
-    };
-    if (group.length > 1) metrics.count('coalescedWrites', group.length);
-    const startedAt = clock.now();
-    this.#inFlight += 1;
-    try {
-      return verdictOf(await send(call), group.length, table);
-    } catch (error) {
-      const message = `CheckAndMutateRow on ${formatTableName(table)} could not be sent: ${toError(error).message}`;
-      return { kind: 'unfinished', reason: 'client', message };
-    } finally {
-      this.#inFlight -= 1;
-      metrics.record('rowRequestLatency', clock.now() - startedAt);
-    }
-  }
-
   #settle(lane: RowLane, group: readonly Effect[], result: Outcome): void {
     for (const effect of group) {
       lane.done(effect);
       const told = effect.settle(result);
-      this.#count(effect.envelope, result, told);
+      this.#counts.decided(effect.envelope, result, told);
     }
-  }
-
-  #count(envelope: Envelope, result: Outcome, told: number): void {
-    const { metrics } = this.#with.runtime;
-    switch (result.kind) {
-      case 'applied':
-      case 'deduplicated': {
-        // Of those who waited for one effect all but the first are told that it was there.
-        const repeats = Math.max(0, told - 1);
-        metrics.count('requestsCompleted', 1 + repeats);
-        if (result.kind === 'applied') metrics.count('recordsApplied');
-        const deduplicated = repeats + (result.kind === 'deduplicated' ? 1 : 0);
-        if (deduplicated > 0) metrics.count('requestsDeduplicated', deduplicated);
-        return;
-      }
-      case 'rejected':
-      case 'unfinished':
-        if (result.status) metrics.count('errorClass.errors', 1, result.status.code);
-        if (this.#options.perDestinationMetrics) this.#countFor('destination.sendErrors', envelope);
-        return;
-      case 'beyond-horizon':
-        metrics.count('envelopesBeyondHorizon');
-        return;
-      default:
-        result satisfies never;
-    }
-  }
-
-  #countFor(metric: 'destination.recordsSend' | 'destination.sendErrors', { table }: Envelope): void {
-    this.#with.runtime.metrics.count(metric, 1, formatTableName(table));
   }
 }
+
+/** A group that goes on in parts. */
+interface Divided {
+  readonly group: readonly Effect[];
+  readonly cause: 'some-are-there' | 'some-are-refused' | 'too-many';
+}
+
+const NONE: ReadonlySet<Effect> = new Set();
 
 const isSome = <Item>(items: readonly Item[]): items is readonly [Item, ...Item[]] => items.length > 0;

@@ -27,11 +27,11 @@ export class RowLane {
   }
 
   /** The effect of this identity that is on its way already, or a new one at the end of the row. */
-  join(envelope: Envelope): Effect {
+  join(envelope: Envelope, isSuspect: boolean): Effect {
     const { identity } = envelope;
     const known = this.#first?.envelope.identity === identity ? this.#first : this.#others?.get(identity);
     if (known) return known;
-    const effect = new Effect(envelope);
+    const effect = new Effect(envelope, isSuspect);
     if (this.#first) (this.#others ??= new Map()).set(identity, effect);
     else this.#first = effect;
     // The first array is as small as it can be: most rows never have a second effect.
@@ -40,21 +40,28 @@ export class RowLane {
     return effect;
   }
 
-  /** Takes what goes out next: the first that are wanted, as many as fit in one request. May be nothing. */
-  take(): readonly Effect[] {
+  /**
+   * Takes what goes out next: the first that are wanted, as many as fit in one request, or one suspect alone. May be
+   * nothing.
+   */
+  take(maxEnvelopes: number): readonly Effect[] {
     const waiting = this.#waiting;
     if (waiting.length === 1 && waiting[0]?.isWanted === true) {
       this.#waiting = NONE;
       return waiting;
     }
-    const size = new CoalescedSize();
+    const size = new CoalescedSize(maxEnvelopes);
     const group: Effect[] = [];
     let at = 0;
     for (; at < waiting.length; at += 1) {
       const effect = waiting[at] as Effect;
-      if (!effect.isWanted) this.done(effect);
-      else if (size.tryAdd(effect.envelope)) group.push(effect);
-      else break;
+      if (!effect.isWanted) {
+        this.done(effect);
+        continue;
+      }
+      const isMixed = group.length > 0 && (effect.isSuspect || group[0]?.isSuspect === true);
+      if (isMixed || !size.tryAdd(effect.envelope)) break;
+      group.push(effect);
     }
     this.#waiting = waiting.slice(at);
     return group;
@@ -80,13 +87,16 @@ interface Waiter {
 /** An envelope on its way into its row, and everybody who waits for it: a copy of it is not sent beside it. */
 export class Effect {
   readonly envelope: Envelope;
+  /** It was refused before, so that it would have to be told apart again: it goes alone. */
+  readonly isSuspect: boolean;
   /** In the order they came. Nearly always one, of thousands of effects: an array that is made anew stays small. */
   #waiters: readonly Waiter[] = NOBODY;
   /** Why it is not decided yet: told to whoever runs out of time before it is. */
   trouble: Unfinished | undefined;
 
-  constructor(envelope: Envelope) {
+  constructor(envelope: Envelope, isSuspect: boolean) {
     this.envelope = envelope;
+    this.isSuspect = isSuspect;
   }
 
   /** False once every batch that waited has been given up. */

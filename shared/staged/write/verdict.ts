@@ -11,8 +11,10 @@ import type { Unfinished } from '../../markers/outcome.ts';
  */
 export type Verdict =
   | { readonly kind: 'applied' | 'deduplicated' }
-  /** Some of several are applied already, or some cannot be: the answer does not say which. */
-  | { readonly kind: 'take-apart' }
+  /** Some of several are applied already: which, their markers say. */
+  | { readonly kind: 'some-are-there' }
+  /** Some of several cannot be applied: the answer does not say which. */
+  | { readonly kind: 'some-are-refused' }
   | { readonly kind: 'rejected'; readonly status: Status }
   /** A transient failure: worth another attempt, and the outcome if there is none. */
   | { readonly kind: 'retry'; readonly trouble: Unfinished }
@@ -24,22 +26,23 @@ export function verdictOf(reply: RowReply, envelopes: number, table: TableName):
   const isMatched = predicateMatched(reply.answer);
   if (isMatched === undefined) return unfinished(table, UNREADABLE, 'refused', UNREADABLE.message);
   if (!isMatched) return { kind: 'applied' };
-  return { kind: envelopes === 1 ? 'deduplicated' : 'take-apart' };
+  return { kind: envelopes === 1 ? 'deduplicated' : 'some-are-there' };
 }
 
 function verdictOfFailure(status: Status, envelopes: number, table: TableName): Verdict {
   const { code, message } = status;
-  const { passes, blamesCall } = STATUSES[code];
-  if (passes === 'yes' || isConnectionLoss(status)) {
+  if (isWorthAnother(status)) {
     const advice = 'whether it was applied is unknown; it is sent again as it is, and its marker decides';
     return { kind: 'retry', trouble: unfinished(table, status, 'transient', advice) };
   }
-  if (blamesCall) return envelopes === 1 ? { kind: 'rejected', status } : { kind: 'take-apart' };
+  if (STATUSES[code].blamesCall) return envelopes === 1 ? { kind: 'rejected', status } : { kind: 'some-are-refused' };
   switch (code) {
     case 'NOT_FOUND':
       if (!isMissingFamily(status)) return unfinished(table, status, 'missing-table', MISSING_TABLE);
       // One envelope's missing family refuses those beside it.
-      return envelopes === 1 ? unfinished(table, status, 'missing-family', MISSING_FAMILY) : { kind: 'take-apart' };
+      return envelopes === 1
+        ? unfinished(table, status, 'missing-family', MISSING_FAMILY)
+        : { kind: 'some-are-refused' };
     case 'PERMISSION_DENIED':
     case 'UNAUTHENTICATED':
       return unfinished(table, status, 'refused', NO_PERMISSION);
@@ -49,6 +52,18 @@ function verdictOfFailure(status: Status, envelopes: number, table: TableName): 
       return unfinished(table, status, 'refused', message);
   }
 }
+
+/** A call that may be repeated without harm counts on a status that says too little as well. */
+export const isWorthAnother = (status: Status): boolean =>
+  STATUSES[status.code].passes !== 'no' || isConnectionLoss(status);
+
+/** What a failed look at the markers means for the envelopes whose markers they are, when no attempt is left. */
+export const unreadMarkers = (status: Status, table: TableName): Unfinished => ({
+  kind: 'unfinished',
+  reason: 'transient',
+  status,
+  message: `ReadRows on ${formatTableName(table)}, which asks which envelopes of a row are applied, answered ${status.code}: ${status.message}; they are sent again as they are, and their markers decide`,
+});
 
 const UNREADABLE: Status = { code: 'INTERNAL', message: 'the answer could not be read' };
 const MISSING_TABLE = 'the table or the app profile does not exist; create it, or fix the destination';

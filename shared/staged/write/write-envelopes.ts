@@ -8,10 +8,16 @@ import type { ReceivedEnvelope } from '../envelope/create-envelope.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { failedEnvelope } from './failed-envelope.ts';
 
+/** What is known of the envelopes that are submitted. */
+export interface Submission {
+  /** They were refused before: each is sent by itself, so that what is refused again costs no more than its own request. */
+  readonly areSuspects?: boolean;
+}
+
 export interface EnvelopeWriting {
   readonly writes: {
     /** What became of each envelope, in the order given. Never rejects; `marked-writes.ts` says how. */
-    submit(envelopes: readonly Envelope[], signal: AbortSignal): Promise<readonly Outcome[]>;
+    submit(envelopes: readonly Envelope[], signal: AbortSignal, submission?: Submission): Promise<readonly Outcome[]>;
   };
   readonly targets: Pick<TargetCheck, 'check' | 'forget'>;
 }
@@ -74,6 +80,7 @@ export async function writeEnvelopes(
   envelopes: readonly Envelope[],
   { writes, targets }: EnvelopeWriting,
   signal: AbortSignal,
+  submission: Submission = {},
 ): Promise<readonly Outcome[]> {
   const refusals = new Map<string, Unfinished>();
   await Promise.all(
@@ -85,7 +92,7 @@ export async function writeEnvelopes(
   const refusalOf = (envelope: Envelope): Unfinished | undefined =>
     refusals.size > 0 ? refusals.get(targetKey(envelope)) : undefined;
   const sent = refusals.size > 0 ? envelopes.filter((envelope) => !refusalOf(envelope)) : envelopes;
-  const outcomes = await writes.submit(sent, signal);
+  const outcomes = await writes.submit(sent, signal, submission);
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'unfinished' && isOfTarget(outcome)) targets.forget(sent[index] as Envelope);
   }

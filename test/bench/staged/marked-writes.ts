@@ -3,8 +3,10 @@ import { systemRandom } from '../../../shared/base/random.ts';
 import { createLogger } from '../../../shared/base/logging.ts';
 import { createMetrics, type MetricsRegistry } from '../../../shared/base/metrics.ts';
 import { ClientPool } from '../../../shared/google/bigtable/clients.ts';
+import { createReadMarkers } from '../../../shared/google/bigtable/read-markers.ts';
 import { createRowCalls } from '../../../shared/google/bigtable/row-calls.ts';
 import type { SendRowCall } from '../../../shared/model/row-call.ts';
+import { MAX_COALESCED_ENVELOPES } from '../../../shared/staged/write/coalesce.ts';
 import { MarkedWrites } from '../../../shared/staged/write/marked-writes.ts';
 
 /** What people get who set nothing. */
@@ -31,9 +33,14 @@ export function openWrites(address: string): OpenedWrites {
     {
       maxInFlightRequests: REQUESTS_IN_FLIGHT,
       requestTimeoutMillis: REQUEST_TIMEOUT_MILLIS,
+      maxCoalescedEnvelopes: MAX_COALESCED_ENVELOPES,
       perDestinationMetrics: false,
     },
-    { send, runtime },
+    {
+      send,
+      readMarkers: createReadMarkers(pool),
+      runtime,
+    },
   );
   return {
     send,

@@ -4,7 +4,6 @@ import type { Random } from '../../../shared/base/random.ts';
 import { failPolicy } from '../../../shared/letters/policy.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
-import type { SendRowCall } from '../../../shared/model/row-call.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { Backpressure } from '../../../shared/staged/stage/backpressure.ts';
 import { weightOf } from '../../../shared/staged/stage/backlog-view.ts';
@@ -17,7 +16,9 @@ import { stageMessage } from '../../../shared/staged/stage/stage-message.ts';
 import { PipelineWatch } from '../../../shared/staged/stage/pipeline-watch.ts';
 import { defaultLingerMillis, Stager } from '../../../shared/staged/stage/stager.ts';
 import { TargetCheck } from '../../../shared/markers/target-check.ts';
+import type { FakeMarkedTable } from '../../support/fake-marked-table.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
+import { WRITES_OPTIONS } from '../../support/marked-writes-harness.ts';
 import { ANY_LETTER } from '../../support/returned-letter.ts';
 import { type Instance, remote } from './pool.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -83,7 +84,7 @@ export function startStager(
 export function startCommitter(
   process: SimulatedProcess,
   store: CommittingStore,
-  send: SendRowCall,
+  table: Pick<FakeMarkedTable, 'send' | 'readMarkers'>,
   random: Random,
 ): Handle<CommitWork> {
   const runtime = testRuntime({ clock: process.clock, random });
@@ -92,8 +93,8 @@ export function startCommitter(
     store: reached,
     completed: new CompletedNumber(reached, runtime.logger),
     writes: new MarkedWrites(
-      { maxInFlightRequests: 3, requestTimeoutMillis: 5000, perDestinationMetrics: false },
-      { ...remote(process, { send }), runtime },
+      { ...WRITES_OPTIONS, maxInFlightRequests: 3, requestTimeoutMillis: 5000 },
+      { ...remote(process, { send: table.send, readMarkers: table.readMarkers }), runtime },
     ),
     targets: new TargetCheck(
       { declaredFamilies: {}, idleMillis: 3_600_000 },

@@ -119,7 +119,7 @@ class World {
     const stagers = new Pool(pool, (process) =>
       startStager(process, this.#witness.staging, schedule.maxStagedEntries, random),
     );
-    const committers = new Pool(pool, (process) => startCommitter(process, committing, this.#table.send, random));
+    const committers = new Pool(pool, (process) => startCommitter(process, committing, this.#table, random));
     this.#pools = [stagers, committers];
     const share = schedule.deliveryFaults;
     const subscription = { clock, random, ackDeadlineMillis: this.#invocationMillis + GRACE_MILLIS };

@@ -13,7 +13,7 @@ import { SERVICE_LIMITS } from '../../../../infra/local/servers/bigtable/limits.
 import { addition, cell, envelopeOf, rowEntry } from '../../../support/envelopes.ts';
 
 const fitting = (envelopes: Iterable<Envelope>): number => {
-  const size = new CoalescedSize();
+  const size = new CoalescedSize(MAX_COALESCED_ENVELOPES);
   let count = 0;
   for (const envelope of envelopes) {
     if (!size.tryAdd(envelope)) break;

@@ -1,15 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_COALESCED_ENVELOPES } from '../../../../shared/staged/write/coalesce.ts';
+import type { Outcome } from '../../../../shared/markers/outcome.ts';
 import type { RowReply } from '../../../../shared/model/row-call.ts';
 import { MarkedWrites, MAX_ATTEMPTS } from '../../../../shared/staged/write/marked-writes.ts';
 import type { Mishap } from '../../../support/fake-marked-table.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry } from '../../../support/envelopes.ts';
 import { conditionalReply } from '../../../support/fake-row-calls.ts';
-import { forEver, markedWrites, submitOne } from '../../../support/marked-writes-harness.ts';
+import { forEver, markedWrites, submitOne, WRITES_OPTIONS } from '../../../support/marked-writes-harness.ts';
 import { testRuntime } from '../../../support/runtime.ts';
 
 /** Adds one to the row's sum; its number is its identity. */
 const counting = (number: number, row = 'k') => envelopeOf(number, rowEntry(row, addition(1n), cell(String(number))));
+
+/** A port that a test has no use for. */
+const forbidden = (): never => {
+  throw new Error('no markers are read here');
+};
 
 /** Goes wrong the first so many times. */
 function firstTimes(count: number, mishap: Mishap): () => Mishap | undefined {
@@ -47,17 +53,22 @@ describe('one envelope', () => {
     expect(metrics.snapshot().counters).toMatchObject({ writesRetried: 1, requestsDeduplicated: 1 });
   });
 
-  test.each(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED', 'CANCELLED', 'RESOURCE_EXHAUSTED'] as const)(
-    'that meets %s is sent again, and after the last attempt given back',
-    async (code) => {
-      const { table, writes, clock } = markedWrites({ mishap: () => ({ when: 'before', code }) });
-      const result = submitOne(writes, counting(1), forEver());
-      await clock.advance(60_000);
-      expect(await result).toMatchObject({ kind: 'unfinished', reason: 'transient', status: { code } });
-      expect(table.requests).toHaveLength(MAX_ATTEMPTS);
-      expect(clock.pending).toBe(0);
-    },
-  );
+  test.each([
+    'UNAVAILABLE',
+    'DEADLINE_EXCEEDED',
+    'ABORTED',
+    'CANCELLED',
+    'RESOURCE_EXHAUSTED',
+    'INTERNAL',
+    'UNKNOWN',
+  ] as const)('that meets %s is sent again, and after the last attempt given back', async (code) => {
+    const { table, writes, clock } = markedWrites({ mishap: () => ({ when: 'before', code }) });
+    const result = submitOne(writes, counting(1), forEver());
+    await clock.advance(60_000);
+    expect(await result).toMatchObject({ kind: 'unfinished', reason: 'transient', status: { code } });
+    expect(table.requests).toHaveLength(MAX_ATTEMPTS);
+    expect(clock.pending).toBe(0);
+  });
 
   test.each([
     ['NOT_FOUND', 'missing-table', /table or the app profile does not exist/],
@@ -110,8 +121,8 @@ test('a request that cannot be made is given back with the reason, and its row i
   const send = (): Promise<RowReply> =>
     isBroken ? Promise.reject(new Error('no channel')) : Promise.resolve(conditionalReply(false));
   const writes = new MarkedWrites(
-    { maxInFlightRequests: 1, requestTimeoutMillis: 1000, perDestinationMetrics: false },
-    { send, runtime: testRuntime({ clock, metrics, random: () => 0.5 }) },
+    { ...WRITES_OPTIONS, maxInFlightRequests: 1 },
+    { send, readMarkers: forbidden, runtime: testRuntime({ clock, metrics, random: () => 0.5 }) },
   );
   expect(await submitOne(writes, counting(1), forEver())).toEqual({
     kind: 'unfinished',
@@ -125,8 +136,9 @@ test('a request that cannot be made is given back with the reason, and its row i
 test('an answer that cannot be read is no answer', async () => {
   const { clock, metrics } = markedWrites();
   const writes = new MarkedWrites(
-    { maxInFlightRequests: 1, requestTimeoutMillis: 1000, perDestinationMetrics: true },
+    { ...WRITES_OPTIONS, maxInFlightRequests: 1, perDestinationMetrics: true },
     {
+      readMarkers: forbidden,
       send: () => Promise.resolve({ kind: 'answered', answer: Buffer.from([0xff]) }),
       runtime: testRuntime({ clock, metrics, random: () => 0.5 }),
     },
@@ -193,19 +205,149 @@ describe('a row that many envelopes are for', () => {
     expect(table.sum).toBe(BigInt(many.length));
   });
 
-  test('with few that are applied already is taken apart by halves, and everything counts once', async () => {
-    const { table, writes, another, clock } = markedWrites();
-    await Promise.all([submitOne(writes, counting(100), forEver()), submitOne(writes, counting(377), forEver())]);
-    const before = table.requests.length;
-    const engine = another();
-    const results = Promise.all(
-      Array.from({ length: 512 }, (_, index) => submitOne(engine, counting(index), forEver())),
+  test.each([
+    [0, 6],
+    [1, 20],
+    [50, 20],
+    [100, 12],
+  ])('of 3,000 envelopes of which %i %% are applied already costs at most %i requests', async (percent, atMost) => {
+    const { table, writes, another } = markedWrites();
+    const envelopes = Array.from({ length: 3000 }, (_, number) => counting(number));
+    const before = envelopes.filter((_, number) => (number * 7919) % 100 < percent);
+    await another().submit(before, forEver());
+    const calls = table.calls;
+    const results = await writes.submit(envelopes, forEver());
+    expect(results.filter(({ kind }) => kind === 'deduplicated')).toHaveLength(before.length);
+    expect(results.filter(({ kind }) => kind === 'applied')).toHaveLength(3000 - before.length);
+    expect(table.calls - calls).toBeLessThanOrEqual(atMost);
+    expect(table.sum).toBe(3000n);
+    expect(table.violations).toEqual([]);
+  });
+
+  test('goes on in the order in which it came, without those that are there', async () => {
+    const { table, writes, another, metrics } = markedWrites();
+    await another().submit([counting(3), counting(5)], forEver());
+    const results = await writes.submit(
+      Array.from({ length: 8 }, (_, number) => counting(number)),
+      forEver(),
     );
-    await clock.advance(1);
-    const kinds = (await results).map(({ kind }) => kind);
-    expect(kinds.flatMap((kind, index) => (kind === 'deduplicated' ? [index] : []))).toEqual([100, 377]);
+    expect(results.flatMap(({ kind }, number) => (kind === 'deduplicated' ? [number] : []))).toEqual([3, 5]);
+    expect(table.row('k').written).toEqual(['3', '5', '0', '1', '2', '4', '6', '7']);
+    expect(table.looks).toHaveLength(1);
+    expect(metrics.snapshot().counters).toMatchObject({ markerReads: 1 });
+  });
+
+  test('of which another instance applies some between the look and the write is looked at again', async () => {
+    const looked: (() => Promise<unknown>)[] = [];
+    const { table, writes, another } = markedWrites();
+    const other = another();
+    looked.push(
+      () => other.submit([counting(2)], forEver()),
+      () => other.submit([counting(3)], forEver()),
+    );
+    const meddling = new MarkedWrites(WRITES_OPTIONS, {
+      send: table.send,
+      readMarkers: async (question) => {
+        const reply = await table.readMarkers(question);
+        await looked.shift()?.();
+        return reply;
+      },
+      runtime: testRuntime(),
+    });
+    await writes.submit([counting(1)], forEver());
+    const results = await meddling.submit(
+      Array.from({ length: 6 }, (_, number) => counting(number)),
+      forEver(),
+    );
+    expect(results.flatMap(({ kind }, number) => (kind === 'deduplicated' ? [number] : []))).toEqual([1, 2, 3]);
+    expect(table.sum).toBe(6n);
+    expect(table.looks).toHaveLength(3);
+  });
+
+  test('whose markers may not be read is taken apart by halves, and everything counts once', async () => {
+    const { table, writes, another } = markedWrites({ lookMishap: () => 'PERMISSION_DENIED' });
+    await another().submit([counting(100), counting(377)], forEver());
+    const before = table.calls;
+    const results = await writes.submit(
+      Array.from({ length: 512 }, (_, number) => counting(number)),
+      forEver(),
+    );
+    expect(results.flatMap(({ kind }, number) => (kind === 'deduplicated' ? [number] : []))).toEqual([100, 377]);
     expect(table.sum).toBe(512n);
-    expect(table.requests.length - before).toBeLessThanOrEqual(1 + 2 * 2 * 9);
+    expect(table.calls - before).toBeLessThanOrEqual(4 * (1 + 2 * 9));
+  });
+
+  test('whose markers cannot be read now is looked at again, and given back after the last attempt', async () => {
+    let isDown = true;
+    const { table, writes, another, clock } = markedWrites({ lookMishap: () => (isDown ? 'UNAVAILABLE' : undefined) });
+    await another().submit([counting(1)], forEver());
+    const envelopes = [counting(0), counting(1), counting(2)];
+    const results = writes.submit(envelopes, forEver());
+    await clock.advance(60_000);
+    expect(await results).toEqual(
+      envelopes.map(() => expect.objectContaining({ kind: 'unfinished', reason: 'transient' }) as Outcome),
+    );
+    expect(table.looks).toHaveLength(MAX_ATTEMPTS);
+    isDown = false;
+    const again = await writes.submit(envelopes, forEver());
+    expect(again.map(({ kind }) => kind)).toEqual(['applied', 'deduplicated', 'applied']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('that takes a request a quarter of its time gets smaller ones, and larger ones again later', async () => {
+    let delay = 5000;
+    const { table, writes, clock } = markedWrites({ delayMillis: () => delay });
+    const sizesOf = async (from: number): Promise<number[]> => {
+      const envelopes = Array.from({ length: 1200 }, (_, index) => counting(from + index));
+      const results = writes.submit(envelopes, forEver());
+      await clock.advance(60_000);
+      await results;
+      return table.requests.splice(0).map(({ falseMutations }) => falseMutations.length / 3);
+    };
+    expect(await sizesOf(0)).toEqual([600, 300, 150, 75, 38, 19, 10, 5, 3]);
+    delay = 1;
+    await clock.advance(10 * 60_000);
+    expect(await sizesOf(2000)).toEqual([600, 600]);
+  });
+
+  test('whose large requests never come to an end is written by smaller ones', async () => {
+    const isLarge = (): boolean => (table.requests.at(-1)?.falseMutations.length ?? 0) > 2 * 200;
+    const { table, writes, clock } = markedWrites({
+      delayMillis: () => (isLarge() ? 20_000 : 1),
+      mishap: () => (isLarge() ? { when: 'before', code: 'DEADLINE_EXCEEDED' } : undefined),
+    });
+    const envelopes = Array.from({ length: 600 }, (_, number) => envelopeOf(number, rowEntry('k', addition(1n))));
+    const results = writes.submit(envelopes, forEver());
+    await clock.advance(120_000);
+    expect(new Set((await results).map(({ kind }) => kind))).toEqual(new Set(['applied']));
+    expect(table.requests.map(({ falseMutations }) => falseMutations.length / 2)).toEqual([
+      600, 300, 150, 150, 150, 150,
+    ]);
+  });
+
+  test('with one that is refused among 2,000 costs few requests, and less when it is tried again by itself', async () => {
+    const { table, writes, another } = markedWrites();
+    const bad = envelopeOf(5000, rowEntry('k', cell('bad')));
+    const envelopes = [...Array.from({ length: 2000 }, (_, number) => counting(number)), bad];
+    const results = await writes.submit(envelopes, forEver());
+    expect(results.at(-1)).toMatchObject({ kind: 'rejected' });
+    expect(table.sum).toBe(2000n);
+    expect(table.calls).toBeLessThanOrEqual(40);
+
+    const before = table.calls;
+    await another().submit([bad], forEver(), { areSuspects: true });
+    expect(table.calls - before).toBe(1);
+    await another().submit(envelopes, forEver());
+    expect(table.calls - before).toBeLessThanOrEqual(30);
+  });
+
+  test('sends each of those that were refused before by itself', async () => {
+    const { table, writes } = markedWrites();
+    const bad = [7, 11].map((number) => envelopeOf(number, rowEntry('k', cell('bad'))));
+    const envelopes = [...Array.from({ length: 6 }, (_, number) => counting(number)), ...bad];
+    const results = await writes.submit(envelopes, forEver(), { areSuspects: true });
+    expect(results.map(({ kind }) => kind)).toEqual([...Array<string>(6).fill('applied'), 'rejected', 'rejected']);
+    expect(table.calls).toBe(8);
   });
 
   test('with one that is refused blames that one alone', async () => {
