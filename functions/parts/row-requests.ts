@@ -46,7 +46,10 @@ export function replayProtectionOf(markerFamily: string, instance: Instance<Reso
   return {
     markerFamily,
     async check(table, families, signal) {
-      const unfit = await targets.check({ table, appProfileId, markerFamily }, families, signal);
+      const unsound = await targets.check({ table, appProfileId, markerFamily }, families, signal);
+      if (!unsound) return undefined;
+      // Its families are those of this one request.
+      const [unfit] = unsound.kind === 'target' ? [unsound.refusal] : unsound.refusals.values();
       return unfit && new RedeliverError(unfit.reason, unfit.message);
     },
   };

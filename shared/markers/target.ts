@@ -35,8 +35,6 @@ export interface TargetRules {
   readonly markerHorizonMillis?: number;
   /** Families that the pipeline's mapping declares, with their types. */
   readonly declaredFamilies: Readonly<Record<string, FamilyType>>;
-  /** Families that the records themselves name. */
-  readonly namedFamilies: Iterable<string>;
 }
 
 /** One word for one target, for maps. */
@@ -66,7 +64,8 @@ interface TargetUse {
 }
 
 /**
- * Everything that is wrong with a target, each with what to do. Pure. Empty: what is written to it counts exactly once.
+ * Everything that is wrong with a target as a whole, each with what to do. Pure. Empty: what is written to it counts
+ * exactly once, but for the families that records name, see {@link missingFamilies}.
  */
 export function targetProblems(target: Target, { profile, families }: TargetReading, rules: TargetRules): string[] {
   const problems = profileProblems(target, profile);
@@ -86,11 +85,14 @@ export function targetProblems(target: Target, { profile, families }: TargetRead
       );
     }
   }
-  for (const family of rules.namedFamilies) {
-    const isDeclared = Object.hasOwn(rules.declaredFamilies, family);
-    if (!isDeclared && !families.has(family)) problems.push(missingFamily(target, family));
-  }
   return problems;
+}
+
+/** Those of the families that records name which the table lacks: only the records that name one are held up by it. Pure. */
+export function missingFamilies(families: TargetReading['families'], named: Iterable<string>): string[] {
+  const missing: string[] = [];
+  for (const family of named) if (families?.has(family) === false) missing.push(family);
+  return missing;
 }
 
 function profileProblems({ table, appProfileId }: Target, profile: ProfileReading): string[] {
@@ -139,5 +141,6 @@ function markerProblems({ table, markerFamily }: Target, live: TargetFamily | un
   return problems;
 }
 
-const missingFamily = ({ table }: Target, family: string): string =>
+/** What to do about a family that is missing. */
+export const missingFamily = ({ table }: Target, family: string): string =>
   `the column family ${family} of ${formatTableName(table)} does not exist: create it with the type that the records need, or fix the mapping`;

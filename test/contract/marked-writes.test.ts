@@ -270,10 +270,15 @@ describe('the embedded server', () => {
     );
     const target = { table: tableName('p', 'i', 'checked'), appProfileId: '', markerFamily: 'markers' };
     expect(await check.check(target, ['f'], signal)).toBeUndefined();
-    expect(await check.check({ ...target, appProfileId: 'many', markerFamily: 'sums' }, ['g'], signal)).toMatchObject({
-      reason: 'refused',
-      message: expect.stringMatching(/several clusters.*type int64-sum.*family g/) as string,
+    expect(await check.check({ ...target, appProfileId: 'many', markerFamily: 'sums' }, ['f'], signal)).toMatchObject({
+      kind: 'target',
+      refusal: {
+        reason: 'refused',
+        message: expect.stringMatching(/several clusters.*type int64-sum/) as string,
+      },
     });
+    const found = await check.check(target, ['f', 'g'], signal);
+    expect(found?.kind === 'families' && [...found.refusals.keys()]).toEqual(['g']);
   });
 });
 

@@ -5,14 +5,19 @@ export const STREAM = '/test.Service/Stream';
 
 export type BytesCall = ServerWritableStream<Buffer, Buffer>;
 
-/** A gRPC server of one server-streaming method that passes bytes as they are. */
+/**
+ * A gRPC server of one server-streaming method that passes bytes as they are.
+ *
+ * @param path `/package.Service/Method`
+ */
 export async function serveBytes(
   handle: (call: BytesCall) => void,
+  path = STREAM,
 ): Promise<{ readonly address: string; readonly close: () => void }> {
   const server = new Server({ 'grpc.max_concurrent_streams': 1000, 'grpc.max_send_message_length': -1 });
   const asIs = (bytes: Buffer): Buffer => bytes;
   const stream = {
-    path: STREAM,
+    path,
     requestStream: false,
     responseStream: true,
     requestSerialize: asIs,

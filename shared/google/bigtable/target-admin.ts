@@ -4,7 +4,8 @@ import { GetAppProfileRequest } from '../../proto/google/bigtable/admin/v2/bigta
 import { GetTableRequest } from '../../proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
 import { AppProfile } from '../../proto/google/bigtable/admin/v2/instance.ts';
 import { Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts';
-import type { ProfileReading, TargetAdmin } from '../../markers/ports.ts';
+import { STATUSES } from '../../model/status.ts';
+import { type ProfileReading, type TargetAdmin, TargetRefusedError } from '../../markers/ports.ts';
 import type { ChannelSet } from '../grpc/channel.ts';
 import { adminConnections, callAdmin } from './admin-calls.ts';
 import { appProfilePath } from './call.ts';
@@ -21,7 +22,7 @@ export function openTargetAdmin(access: BigtableAccess): TargetAdmin {
         // Google's emulator has no instances to administer. The service has, so there it would be a refusal.
         const isUnknown = error instanceof TableAdminError && error.status.code === 'UNIMPLEMENTED';
         if (isEmulator && isUnknown) return { kind: 'unchecked' };
-        throw error;
+        throw refusalOf(error);
       }),
     readFamilies: (table, signal) =>
       connected(signal, async (channels) => {
@@ -41,9 +42,17 @@ export function openTargetAdmin(access: BigtableAccess): TargetAdmin {
         return new Map(
           families.map(([id, family]) => [id, { type: typeOfFamily(family), keptMillis: keptMillis(family.gcRule) }]),
         );
+      }).catch((error: unknown) => {
+        throw refusalOf(error);
       }),
   };
 }
+
+/** What does not pass by itself is told from what does. */
+const refusalOf = (error: unknown): unknown =>
+  error instanceof TableAdminError && STATUSES[error.status.code].passes === 'no'
+    ? new TargetRefusedError(error.message, { cause: error })
+    : error;
 
 async function readProfile(
   channels: ChannelSet,

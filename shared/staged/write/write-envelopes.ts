@@ -2,7 +2,7 @@ import { RedeliverError } from '../../base/errors.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { FailurePolicy } from '../../letters/policy.ts';
 import type { Outcome, Unfinished } from '../../markers/outcome.ts';
-import type { TargetCheck } from '../../markers/target-check.ts';
+import type { TargetCheck, Unsound } from '../../markers/target-check.ts';
 import { targetKey, targetsOf } from '../../markers/target.ts';
 import type { ReceivedEnvelope } from '../envelope/create-envelope.ts';
 import type { Envelope } from '../envelope/envelope.ts';
@@ -73,8 +73,9 @@ export async function applyEnvelopes(
 }
 
 /**
- * The outcome of each envelope, in the order given: all of them at once, after every target was found sound. Those of
- * a target that is not are not sent, and hold up no others. Never rejects.
+ * The outcome of each envelope, in the order given: all of them at once, after every target was looked at. Those of a
+ * target that is not sound are not sent, nor those that name a family which is missing; they hold up no others. Never
+ * rejects.
  */
 export async function writeEnvelopes(
   envelopes: readonly Envelope[],
@@ -82,23 +83,30 @@ export async function writeEnvelopes(
   signal: AbortSignal,
   submission: Submission = {},
 ): Promise<readonly Outcome[]> {
-  const refusals = new Map<string, Unfinished>();
+  const unsound = new Map<string, Unsound>();
   await Promise.all(
     [...targetsOf(envelopes)].map(async ([key, { target, families }]) => {
-      const refusal = await targets.check(target, families, signal);
-      if (refusal) refusals.set(key, refusal);
+      const found = await targets.check(target, families, signal);
+      if (found) unsound.set(key, found);
     }),
   );
-  const refusalOf = (envelope: Envelope): Unfinished | undefined =>
-    refusals.size > 0 ? refusals.get(targetKey(envelope)) : undefined;
-  const sent = refusals.size > 0 ? envelopes.filter((envelope) => !refusalOf(envelope)) : envelopes;
+  const refusals = unsound.size > 0 ? envelopes.map((envelope) => refusalOf(envelope, unsound)) : undefined;
+  const sent = refusals ? envelopes.filter((_, index) => !refusals[index]) : envelopes;
   const outcomes = await writes.submit(sent, signal, submission);
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'unfinished' && isOfTarget(outcome)) targets.forget(sent[index] as Envelope);
   }
-  if (sent.length === envelopes.length) return outcomes;
+  if (!refusals) return outcomes;
   const next = outcomes.values();
-  return envelopes.map((envelope) => refusalOf(envelope) ?? (next.next().value as Outcome));
+  return refusals.map((refusal) => refusal ?? (next.next().value as Outcome));
+}
+
+/** Why an envelope is not sent: its target takes nothing, or lacks a family that it names. */
+function refusalOf(envelope: Envelope, unsound: ReadonlyMap<string, Unsound>): Unfinished | undefined {
+  const found = unsound.get(targetKey(envelope));
+  if (found?.kind !== 'families') return found?.refusal;
+  const missing = envelope.dataFamilies.find((family) => found.refusals.has(family));
+  return missing === undefined ? undefined : found.refusals.get(missing);
 }
 
 /** Whether a failure may come from what the target is. */

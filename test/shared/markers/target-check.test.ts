@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../../shared/base/logging.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { TargetCheck, type TargetCheckOptions } from '../../../shared/markers/target-check.ts';
-import { type ProfileReading, type Target, targetProblems, type TargetFamily } from '../../../shared/markers/target.ts';
+import {
+  missingFamilies,
+  type ProfileReading,
+  type Target,
+  targetProblems,
+  type TargetFamily,
+} from '../../../shared/markers/target.ts';
+import { TargetRefusedError } from '../../../shared/markers/ports.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { testRuntime } from '../../support/runtime.ts';
@@ -17,7 +24,6 @@ const problemsOf = (given: {
   families?: Readonly<Record<string, TargetFamily>> | undefined;
   horizonDays?: number;
   declared?: Readonly<Record<string, 'raw' | 'int64-sum'>>;
-  named?: readonly string[];
 }): string[] =>
   targetProblems(
     TARGET,
@@ -31,7 +37,6 @@ const problemsOf = (given: {
     {
       ...(given.horizonDays !== undefined && { markerHorizonMillis: given.horizonDays * DAY }),
       declaredFamilies: given.declared ?? {},
-      namedFamilies: given.named ?? ['f'],
     },
   );
 
@@ -74,7 +79,6 @@ describe('a target', () => {
       { horizonDays: 8, families: { f: RAW, markers: { type: 'raw', keptMillis: 7 * DAY } } },
       /maxage=691200s/,
     ],
-    ['a missing family of data', { named: ['f', 'g'] }, /column family g of p\.i\.t does not exist/],
     ['a missing declared family', { declared: { g: 'raw' } }, /column family g of p\.i\.t does not exist/],
     [
       'a declared family of another type',
@@ -97,10 +101,15 @@ describe('a target', () => {
     const problems = problemsOf({
       profile: { kind: 'missing' },
       families: { markers: { type: 'int64-sum', keptMillis: 0 } },
-      declared: { f: 'raw' },
-      named: ['f', 'g'],
+      declared: { f: 'raw', g: 'raw' },
     });
     expect(problems).toHaveLength(5);
+  });
+
+  test('lacks those of the families of records that are not there, and none where there is no table', () => {
+    const families = new Map([['f', RAW]]);
+    expect(missingFamilies(families, ['f', 'g', 'h'])).toEqual(['g', 'h']);
+    expect(missingFamilies(undefined, ['f'])).toEqual([]);
   });
 });
 
@@ -122,16 +131,82 @@ describe('the check of a target', () => {
   test('reads it once for everybody, until it was idle', async () => {
     const { admin, clock, ask } = checking();
     expect(await Promise.all([ask(), ask(), ask()])).toEqual([undefined, undefined, undefined]);
-    expect(admin.reads).toHaveLength(1);
-    await clock.advance(3_000_000);
-    await ask();
-    await clock.advance(3_000_000);
+    await clock.advance(250_000);
     await ask();
     expect(admin.reads).toHaveLength(1);
     await clock.advance(3_700_000);
     await ask();
     expect(admin.reads).toHaveLength(2);
     expect(clock.pending).toBe(0);
+  });
+
+  /** A week of a message a minute; ten minutes from its start something is changed. */
+  async function askEveryMinute(
+    { clock, ask }: Pick<ReturnType<typeof checking>, 'clock' | 'ask'>,
+    minutes: number,
+    change?: () => void,
+  ): Promise<number | undefined> {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      if (minute === 10) change?.();
+      if (await ask()) return minute;
+      await clock.advance(60_000);
+    }
+    return undefined;
+  }
+
+  test('reads it again every five minutes of its use, and stops writing after a change for the worse', async () => {
+    const harness = checking();
+    const { admin } = harness;
+    const stoppedAt = await askEveryMinute(harness, 7 * 24 * 60, () => {
+      admin.families.set('markers', { type: 'raw', keptMillis: DAY });
+    });
+    expect(stoppedAt).toBeGreaterThanOrEqual(10);
+    expect(stoppedAt).toBeLessThanOrEqual(16);
+    expect(await harness.ask()).toMatchObject({
+      kind: 'target',
+      refusal: { reason: 'refused', message: expect.stringMatching(/age of 86400 s/) as string },
+    });
+  });
+
+  test('holds up no write while it reads again, and goes by the last reading where it cannot', async () => {
+    const harness = checking();
+    const { admin, clock, ask, lines } = harness;
+    expect(await askEveryMinute(harness, 30, () => (admin.failure = new Error('UNAVAILABLE')))).toBeUndefined();
+    expect(lines.filter((line) => line.includes('could not be read again')).length).toBeGreaterThan(5);
+    admin.failure = undefined;
+    admin.isSilent = true;
+    await clock.advance(60_000);
+    expect(await ask()).toBeUndefined();
+    expect(await ask()).toBeUndefined();
+    await clock.advance(60_000);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('holds up what names a family that is missing, and nothing else', async () => {
+    const { ask } = checking();
+    const found = await ask(['f', 'g', 'h']);
+    expect(found?.kind === 'families' && [...found.refusals.keys()]).toEqual(['g', 'h']);
+    expect(found?.kind === 'families' && found.refusals.get('g')).toMatchObject({
+      reason: 'missing-family',
+      message: expect.stringMatching(/column family g of p\.i\.t does not exist: create it/) as string,
+    });
+  });
+
+  test('of a family that stays missing reads the target every ten seconds, however often it is asked', async () => {
+    const { admin, clock, ask } = checking();
+    for (let second = 0; second < 60; second += 1) {
+      expect(await ask(['f', 'g'])).toMatchObject({ kind: 'families' });
+      await clock.advance(1000);
+    }
+    expect(admin.reads.length).toBeLessThanOrEqual(1 + 60 / 10 + 1);
+    await clock.advance(10_000);
+    admin.families.set('g', RAW);
+    expect(await ask(['f', 'g'])).toBeUndefined();
+  });
+
+  test('holds up everything where a family that the mapping declares is missing', async () => {
+    const { ask } = checking({ declaredFamilies: { g: 'raw' } });
+    expect(await ask(['f'])).toMatchObject({ kind: 'target', refusal: { reason: 'refused' } });
   });
 
   test('reads it again after a write to it failed', async () => {
@@ -147,29 +222,30 @@ describe('the check of a target', () => {
     await ask();
     admin.families.set('new', RAW);
     expect(await ask(['new'])).toBeUndefined();
-    expect(await ask(['other'])).toMatchObject({
-      reason: 'refused',
-      message: expect.stringMatching(/other/) as string,
-    });
+    expect(await ask(['other'])).toMatchObject({ kind: 'families' });
   });
 
   test('asks again at every attempt while it is not sound', async () => {
     const { admin, ask } = checking();
     admin.families.delete('markers');
-    expect(await ask()).toMatchObject({ kind: 'unfinished', reason: 'refused' });
+    expect(await ask()).toMatchObject({ kind: 'target', refusal: { kind: 'unfinished', reason: 'refused' } });
     admin.families.set('markers', RAW);
     expect(await ask()).toBeUndefined();
   });
 
-  test('that cannot be made lets nothing through, and says what it needs', async () => {
+  test.each([
+    ['cannot be made now', new Error('GetTable on p.i.t answered UNAVAILABLE: no'), 'transient'],
+    ['is not permitted', new TargetRefusedError('GetTable on p.i.t answered PERMISSION_DENIED: no'), 'refused'],
+  ] as const)('that %s lets nothing through, and says what it needs', async (_what, failure, reason) => {
     const { admin, ask } = checking();
-    admin.failure = new Error('GetTable on p.i.t answered PERMISSION_DENIED: no');
+    admin.failure = failure;
     expect(await ask()).toMatchObject({
-      kind: 'unfinished',
-      reason: 'transient',
-      message: expect.stringMatching(
-        /bigtable\.tables\.get and bigtable\.appProfiles\.get.*PERMISSION_DENIED/,
-      ) as string,
+      kind: 'target',
+      refusal: {
+        kind: 'unfinished',
+        reason,
+        message: expect.stringMatching(/bigtable\.tables\.get and bigtable\.appProfiles\.get.*answered/) as string,
+      },
     });
     admin.failure = undefined;
     expect(await ask()).toBeUndefined();
@@ -182,9 +258,10 @@ describe('the check of a target', () => {
     const first = ask(['f'], controller.signal);
     const second = ask();
     controller.abort(new Error('the time is used up'));
-    expect(await first).toEqual({ kind: 'unfinished', reason: 'deadline', message: 'the time is used up' });
+    const outOfTime = { kind: 'unfinished', reason: 'deadline', message: 'the time is used up' };
+    expect(await first).toEqual({ kind: 'target', refusal: outOfTime });
     await clock.advance(20_000);
-    expect(await second).toMatchObject({ reason: 'transient' });
+    expect(await second).toMatchObject({ refusal: { reason: 'transient' } });
     expect(clock.pending).toBe(0);
   });
 

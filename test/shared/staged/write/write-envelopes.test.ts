@@ -29,7 +29,8 @@ function writing(results: Readonly<Record<string, Outcome>> = {}) {
   const keyOf = ({ rowKey }: Envelope): string => rowKey.toString();
   const given: EnvelopeWriting = {
     targets: {
-      check: ({ table }) => Promise.resolve(table.table === 'ill' ? unfinished('missing-table') : undefined),
+      check: ({ table }) =>
+        Promise.resolve(table.table === 'ill' ? { kind: 'target', refusal: unfinished('missing-table') } : undefined),
       forget: (target) => forgotten.push((target as Envelope).rowKey.toString()),
     },
     writes: {
@@ -50,6 +51,35 @@ test('envelopes of a target that is refused are not sent, and every result stand
   const results = await writeEnvelopes([ill(0), well(1), ill(2), well(3), well(4)], given, forEver());
   expect(sent).toEqual([['1', '3', '4']]);
   expect(results.map(({ kind }) => kind)).toEqual(['unfinished', 'applied', 'unfinished', 'deduplicated', 'applied']);
+});
+
+test('an envelope that names a missing family is not sent, and holds up none beside it', async () => {
+  const { table, admin, targets, writes } = receiving();
+  const envelopes = [
+    counting(1, 'a'),
+    envelopeOf(2, rowEntry('b', addition(1n), cell('v', 'nope'))),
+    counting(3, 'b'),
+    counting(4, 'c'),
+  ];
+  const results = await writeEnvelopes(envelopes, { writes, targets }, forEver());
+  expect(results).toMatchObject([
+    { kind: 'applied' },
+    {
+      kind: 'unfinished',
+      reason: 'missing-family',
+      message: expect.stringContaining('family nope of p.i.t') as string,
+    },
+    { kind: 'applied' },
+    { kind: 'applied' },
+  ]);
+  expect(table.sum).toBe(3n);
+  admin.families.set('nope', { type: 'raw', keptMillis: Infinity });
+  expect(await writeEnvelopes(envelopes, { writes, targets }, forEver())).toMatchObject([
+    { kind: 'deduplicated' },
+    { kind: 'applied' },
+    { kind: 'deduplicated' },
+    { kind: 'deduplicated' },
+  ]);
 });
 
 test('a target is looked at again after a failure that may come from what it is, and after no other', async () => {
@@ -75,7 +105,7 @@ function receiving(table: Omit<FakeTableOptions, 'clock'> = {}, onRejected: Fail
   const targets = new TargetCheck({ declaredFamilies: {}, idleMillis: 1000 }, { admin, runtime });
   const write = (...envelopes: readonly ReceivedEnvelope[]): Promise<void> =>
     writeOnReceipt(envelopes, { writes, targets, onRejected, runtime }, forEver());
-  return { ...harness, admin, write };
+  return { ...harness, admin, targets, write };
 }
 
 describe('the envelopes of a message on receipt', () => {
@@ -97,6 +127,15 @@ describe('the envelopes of a message on receipt', () => {
       reason: 'refused',
     });
     expect(table.sum).toBe(1n);
+  });
+
+  test('a record with a missing family keeps its message, and the records beside it are written', async () => {
+    const { table, write } = receiving();
+    const lost = envelopeOf(5, rowEntry('b', cell('v', 'nope')));
+    await expect(write(received(counting(1)), received(lost), received(counting(2, 'c')))).rejects.toMatchObject({
+      reason: 'missing-family',
+    });
+    expect(table.sum).toBe(2n);
   });
 
   test('nothing is written to a target that is not sound', async () => {
