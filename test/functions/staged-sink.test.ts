@@ -173,6 +173,37 @@ test('a target on which an effect could count twice is refused before the first 
   expect(await staged.rows()).toEqual([]);
 });
 
+/** An entry of one cell. */
+const setting = (row: string, family: string): Buffer =>
+  Buffer.from(MutateRowsRequest_Entry.encode(entry(row, setCell(family, 'q', 'v'))).finish());
+
+test('a record with a family that is missing is set apart, and the records staged with it are written', async () => {
+  await using staged = await startStaged();
+  const rows = Array.from({ length: 20 }, (_, index) => `row-${index}`);
+  const answers = await Promise.all([
+    ...rows.map((row, index) => staged.push({ data: setting(row, 'f'), messageId: `m-${index}` })),
+    staged.push({ data: setting('lost', 'nope'), messageId: 'lost' }),
+  ]);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
+  await settle(staged);
+  expect((await staged.rows()).map(({ key }) => key).sort()).toEqual([...rows].sort());
+  expect(staged.count('envelopesSetApart')).toBe(1);
+  expect(JSON.stringify(staged.logs)).toMatch(/set apart.*the column family nope of p\.i\.t does not exist/);
+});
+
+test('on receipt a record with a family that is missing is not acknowledged, and those beside it are written', async () => {
+  await using staged = await startStaged({ pipeline: { commit: 'on-receipt' } });
+  const [lost, ...others] = await Promise.all([
+    staged.push({ data: setting('lost', 'nope'), messageId: 'lost' }),
+    ...Array.from({ length: 20 }, (_, index) =>
+      staged.push({ data: setting(`row-${index}`, 'f'), messageId: `m-${index}` }),
+    ),
+  ]);
+  expect(new Set(others.map(({ status }) => status))).toEqual(new Set([204]));
+  expect(lost).toMatchObject({ status: 503, text: expect.stringContaining('column family nope of p.i.t') as string });
+  expect(await staged.rows()).toHaveLength(20);
+});
+
 test('commitStaged is refused where nothing is staged', async () => {
   await using staged = await startStaged({ pipeline: { commit: 'on-receipt' } });
   await expect(staged.commit(Buffer.from('{}'))).rejects.toThrow('pipelines.orders.commit: must be on-checkpoint');

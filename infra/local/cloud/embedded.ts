@@ -14,6 +14,8 @@ export interface EmbeddedOptions {
   readonly pushConcurrency?: number | undefined;
   /** Ceiling of single-row transactions on one row of the embedded Bigtable. Default: none. */
   readonly rowTransactionsPerSecond?: number | undefined;
+  /** Whether the embedded Bigtable looks at every cell of a row, whatever a filter names. Default: false. */
+  readonly scansRows?: boolean | undefined;
 }
 
 export interface EmbeddedServers {
@@ -27,9 +29,12 @@ export interface EmbeddedServers {
 
 /** Starts them in this process: their faults and counters are at hand, their work shares this event loop. */
 export async function startEmbeddedHere(options: EmbeddedOptions): Promise<EmbeddedServers> {
-  const { services, timeScale, pushConcurrency, rowTransactionsPerSecond } = options;
+  const { services, timeScale, pushConcurrency, rowTransactionsPerSecond, scansRows } = options;
   const bigtable = services.includes('bigtable')
-    ? await startBigtableServer(rowTransactionsPerSecond === undefined ? {} : { rowTransactionsPerSecond })
+    ? await startBigtableServer({
+        ...(rowTransactionsPerSecond !== undefined && { rowTransactionsPerSecond }),
+        ...(scansRows !== undefined && { scansRows }),
+      })
     : undefined;
   const pubsub = services.includes('pubsub')
     ? await startPubSubServer({

@@ -11,6 +11,8 @@ export interface Database {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly random: Random;
+  /** Whether a filter that names its columns looks at all others too. */
+  readonly scansRows: boolean;
 }
 
 /** The service's clock in microseconds. */

@@ -30,6 +30,11 @@ export interface LocalBigtableOptions {
    * measured. Default: no ceiling.
    */
   readonly rowTransactionsPerSecond?: number;
+  /**
+   * Every filter looks at every cell of its row. Default: one that names its columns is taken to them, so that a row of
+   * very many costs no more than those. Which of the two the service does is not published.
+   */
+  readonly scansRows?: boolean;
 }
 
 /** A table in a few words, for tests and status lines. */
@@ -62,6 +67,7 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
     limits: { ...SERVICE_LIMITS, ...options.limits },
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
+    scansRows: options.scansRows ?? false,
   };
   const { context, listen } = draftServer<BigtableCalls>({
     product: 'Bigtable',

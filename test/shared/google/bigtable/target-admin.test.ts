@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type LocalBigtable, startBigtableServer } from '../../../../infra/local/servers/bigtable/server.ts';
 import { type GrpcEndpoint, serveGrpc } from '../../../../infra/local/servers/rpc/grpc.ts';
+import { TargetRefusedError } from '../../../../shared/markers/ports.ts';
 import { openTargetAdmin } from '../../../../shared/google/bigtable/target-admin.ts';
 import { tableName } from '../../../../shared/model/table-name.ts';
 import { connect, createTable, type RawClient } from '../../../support/bigtable-raw-client.ts';
@@ -85,5 +86,7 @@ describe('an emulator that serves no instance admin', () => {
   test('does not excuse a table that cannot be read', async () => {
     const admin = openTargetAdmin({ emulatorEndpoint: endpoint.address });
     await expect(admin.readFamilies(TABLE, signal)).rejects.toThrow(/GetTable on p\.i\.t answered UNIMPLEMENTED/);
+    // Nothing that passes by itself.
+    await expect(admin.readFamilies(TABLE, signal)).rejects.toThrow(TargetRefusedError);
   });
 });

@@ -405,6 +405,50 @@ describe('a target that is not sound', () => {
   });
 });
 
+describe('an envelope that names a family which is missing', () => {
+  test('is set apart alone, the others of its segment are written, and it goes once there is the family', async () => {
+    const { table, store, clock, admin, checkpoint, commit, idOf } = committing();
+    const good = Array.from({ length: 500 }, (_, index) => counting(index + 1, `r${index}`));
+    const lost = envelopeOf(5000, rowEntry('other', addition(1n), cell('v', 'nope')));
+    await checkpoint(1, { a: [...good, lost] });
+    await commit();
+    expect(table.sum).toBe(500n);
+    expect(store.segments).toEqual([]);
+    expect(store.rests).toMatchObject([
+      { envelopes: 1, problem: expect.stringMatching(/the column family nope of p\.i\.t does not exist/) as string },
+    ]);
+    admin.families.set('nope', { type: 'raw', keptMillis: Infinity });
+    await clock.advance(HALF_A_MINUTE);
+    await commit({ rests: [idOf('a')] });
+    expect(table.sum).toBe(501n);
+    expect(store.rests).toEqual([]);
+  });
+});
+
+describe('one that Bigtable refuses among 2,000 of one row', () => {
+  test('costs at most 40 requests at first, and one at each retry; of several refused each costs one', async () => {
+    const { table, store, clock, checkpoint, commit, idOf, newCommitter } = committing();
+    const good = Array.from({ length: 2000 }, (_, index) => counting(index + 1, 'row'));
+    await checkpoint(1, { a: [...good, bad(5000)], b: [bad(5001), bad(5002), bad(5003)] });
+    await commit({ segments: [idOf('a')] });
+    expect(table.sum).toBe(2000n);
+    expect(table.calls).toBeLessThanOrEqual(40);
+    await commit({ segments: [idOf('b')] });
+    for (const [name, requests] of [
+      ['a', 1],
+      ['b', 3],
+    ] as const) {
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const rest = store.rests.find(({ id }) => id === idOf(name));
+        await clock.advance(Math.max(0, (rest?.tryAt ?? 0) - clock.now()));
+        const before = table.calls;
+        await commit({ rests: [idOf(name)] }, { committer: newCommitter() });
+        expect(table.calls - before).toBe(requests);
+      }
+    }
+  });
+});
+
 test('every problem is told, and the rows of none', async () => {
   const { store, checkpoint, commit, logs } = committing({
     mishap: ({ rowKey }) =>

@@ -21,6 +21,8 @@ export interface CompiledFilter {
 export interface FilterOptions {
   readonly limits: Limits;
   readonly random: Random;
+  /** Whether `columns` is left open, whatever the filter names. */
+  readonly scansRows: boolean;
 }
 
 /** A filter inside another one; what a sink catches goes past all its parents to the result. */
@@ -47,16 +49,16 @@ export function compileFilter(
 ): CompiledFilter {
   if (!filter) return { pass: (_rowKey, cells) => cells, columns: undefined };
   const size = RowFilter.encode(filter).finish().length;
-  const { limits, random } = options;
+  const { limits, random, scansRows } = options;
   if (size > limits.filterBytes) throw invalid(`has ${size} bytes serialized; it may not exceed ${limits.filterBytes}`);
   const literals = new Map<RowFilter['filter'], readonly string[]>();
-  const stage = compile(filter, { limits, random, families, isInCondition: false, literals });
+  const stage = compile(filter, { limits, random, scansRows, families, isInCondition: false, literals });
   const pass: CompiledFilter['pass'] = (rowKey, cells) => {
     const sink: ReadCell[] = [];
     const passed = stage(rowKey, cells, sink);
     return sink.length === 0 ? passed : [...passed, ...sink].sort(compareCells);
   };
-  return { pass, columns: namedColumns(filter, literals) };
+  return { pass, columns: scansRows ? undefined : namedColumns(filter, literals) };
 }
 
 /** What the filter passes of the row's cells that garbage collection leaves. To be used before the row changes. */

@@ -2,8 +2,10 @@ import type { RowFilter } from '../../../../../shared/proto/google/bigtable/v2/d
 import { columnRun, type Cell, type Row } from '../rows/row.ts';
 
 /**
- * The columns that a filter names. The service seeks to them, so that a row of very many columns costs a request no
- * more than the few that it asks about; so does this store. Pure.
+ * The columns that a filter names. This store seeks to them, so that a row of very many columns costs a request no more
+ * than the few that it asks about. Whether the service does so is not published: its pages say that a row is read, then
+ * filtered (https://cloud.google.com/bigtable/docs/using-filters, 2026-11). The server's option `scansRows` is for whoever
+ * wants to know what that would cost. Pure.
  */
 export interface NamedColumns {
   readonly family: string;

@@ -26,7 +26,8 @@ const interleave = (...filters: RowFilter[]): RowFilter => ({ filter: { $case: '
 const SINK: RowFilter = { filter: { $case: 'sink', value: true } };
 const PASS_ALL: RowFilter = { filter: { $case: 'passAllFilter', value: true } };
 
-const compiled = (filter: RowFilter) => compileFilter(filter, FAMILIES, { limits: SERVICE_LIMITS, random: sampling() });
+const compiled = (filter: RowFilter, scansRows = false) =>
+  compileFilter(filter, FAMILIES, { limits: SERVICE_LIMITS, random: sampling(), scansRows });
 
 /** The same numbers for everyone who asks in the same order. */
 function sampling(): () => number {
@@ -75,6 +76,10 @@ describe('the columns of a filter', () => {
     },
   ])('$name', ({ filter, columns }) => {
     expect(compiled(filter).columns).toEqual(columns);
+  });
+
+  test('are left open by a server that scans', () => {
+    expect(compiled(chain(family('f'), qualifier('a')), true).columns).toBeUndefined();
   });
 
   test('are all that is collected of a long row, each once and in order', () => {
