@@ -10,8 +10,9 @@ import { encodeMarkerPredicate } from '../../markers/marker.ts';
 /**
  * Most envelopes in one write. Each adds 33 bytes to the predicate, and Bigtable takes a row filter of at most 20,480
  * bytes serialized (https://cloud.google.com/bigtable/quotas, 2026-08): this leaves room for the longest family name.
- * What so many alternatives cost the service is not published: its pages say that a row is read and then filtered, so a
- * row of very many markers may take long. The bound is an option, therefore, and falls while requests take long.
+ * What so many alternatives cost the service is not published: its pages say that a row is read and then filtered
+ * (https://cloud.google.com/bigtable/docs/filters, 2026-11), so a row of very many markers may take long. The bound is an
+ * option, therefore, and falls while requests take long.
  */
 export const MAX_COALESCED_ENVELOPES = 600;
 

@@ -4,7 +4,7 @@ import { columnRun, type Cell, type Row } from '../rows/row.ts';
 /**
  * The columns that a filter names. This store seeks to them, so that a row of very many columns costs a request no more
  * than the few that it asks about. Whether the service does so is not published: its pages say that a row is read, then
- * filtered (https://cloud.google.com/bigtable/docs/using-filters, 2026-11). The server's option `scansRows` is for whoever
+ * filtered (https://cloud.google.com/bigtable/docs/filters, 2026-11). The server's option `scansRows` is for whoever
  * wants to know what that would cost. Pure.
  */
 export interface NamedColumns {
