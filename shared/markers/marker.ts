@@ -37,16 +37,6 @@ export const markerFilter = (family: string, identities: readonly string[]): Row
   },
 });
 
-/** The same, with nothing but the names of the columns: what is asked is which are there. */
-export const markerNamesFilter = (family: string, identities: readonly string[]): RowFilter => ({
-  filter: {
-    $case: 'chain',
-    value: {
-      filters: [markerFilter(family, identities), { filter: { $case: 'stripValueTransformer', value: true } }],
-    },
-  },
-});
-
 /** The field `predicate_filter` of a request, as it stands on the wire. */
 export const encodeMarkerPredicate = (family: string, identities: readonly string[]): Buffer =>
   Buffer.from(

@@ -1,9 +1,10 @@
 import { toError } from '../../base/errors.ts';
-import { markerNamesFilter } from '../../markers/marker.ts';
 import type { MarkerQuestion, MarkerReply, ReadMarkers } from '../../markers/ports.ts';
+import { familyPattern } from '../../model/exact-pattern.ts';
 import type { Status } from '../../model/status.ts';
 import { tablePath } from '../../model/table-name.ts';
 import { ReadRowsRequest, ReadRowsResponse } from '../../proto/google/bigtable/v2/bigtable.ts';
+import type { RowFilter } from '../../proto/google/bigtable/v2/data.ts';
 import type { ChannelSet } from '../grpc/channel.ts';
 import type { CallRequest } from '../grpc/connection.ts';
 import { CallError } from '../grpc/message-stream.ts';
@@ -40,11 +41,25 @@ function encode({ table, appProfileId, rowKey, family, identities }: MarkerQuest
     tableName: tablePath(table),
     appProfileId,
     rows: { rowKeys: [rowKey], rowRanges: [] },
-    filter: markerNamesFilter(family, identities),
+    filter: namesOf(family, identities),
     rowsLimit: 1n,
   }).finish();
   return Buffer.from(request.buffer, request.byteOffset, request.byteLength);
 }
+
+/** Passes those columns, without their values: what is asked is which are there. Hexadecimal digits need no quoting. */
+const namesOf = (family: string, identities: readonly string[]): RowFilter => ({
+  filter: {
+    $case: 'chain',
+    value: {
+      filters: [
+        { filter: { $case: 'familyNameRegexFilter', value: familyPattern(family) } },
+        { filter: { $case: 'columnQualifierRegexFilter', value: Buffer.from(identities.join('|'), 'latin1') } },
+        { filter: { $case: 'stripValueTransformer', value: true } },
+      ],
+    },
+  },
+});
 
 async function readOver(channels: ChannelSet, call: CallRequest): Promise<MarkerReply> {
   const row = new ColumnNames();

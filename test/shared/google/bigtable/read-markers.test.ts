@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../shared/base/clock.ts';
-import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { dataMethod } from '../../../../shared/google/bigtable/call.ts';
 import { ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import { createReadMarkers } from '../../../../shared/google/bigtable/read-markers.ts';
@@ -11,6 +10,7 @@ import {
   ReadRowsResponse,
   type ReadRowsResponse_CellChunk,
 } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { testRuntime } from '../../../support/runtime.ts';
 import { type BytesCall, serveBytes } from '../../../support/bytes-server.ts';
 
 /** What a server may say of a row, in whatever pieces; the embedded server and Google's emulator are asked by the contract. */
@@ -25,7 +25,7 @@ afterEach(() => {
 async function replyTo(handle: (call: BytesCall) => void, timeoutMillis = 5000): Promise<MarkerReply> {
   const { address, close } = await serveBytes(handle, dataMethod('ReadRows'));
   const limits = { maxActiveInstances: 1, destinationIdleTimeoutMillis: 3_600_000 };
-  const pool = new ClientPool({ ...limits, emulatorEndpoint: address }, systemClock, createMetrics());
+  const pool = new ClientPool({ ...limits, emulatorEndpoint: address }, testRuntime({ clock: systemClock }));
   closers.push(() => {
     pool.close();
   }, close);
