@@ -86,7 +86,11 @@ test('asks for one row, in the profile of the writes, for the names of these col
         filter: {
           $case: 'chain',
           value: {
-            filters: [{ filter: { $case: 'chain' } }, { filter: { $case: 'stripValueTransformer', value: true } }],
+            filters: [
+              { filter: { $case: 'familyNameRegexFilter', value: 'markers' } },
+              { filter: { $case: 'columnQualifierRegexFilter', value: Buffer.from('a|b|c') } },
+              { filter: { $case: 'stripValueTransformer', value: true } },
+            ],
           },
         },
       },
