@@ -3,6 +3,7 @@ import { billedCase } from './billed/case.ts';
 import { committersCase } from './committers/case.ts';
 import { distinctRowsCase } from './distinct-rows/case.ts';
 import { hotRowCase } from './hot-row/case.ts';
+import { repeatsCase } from './repeats/case.ts';
 import { stagingCase } from './staging/case.ts';
 import { visibilityCase } from './visibility/case.ts';
 
@@ -12,6 +13,7 @@ export const STAGED_CASES: readonly BenchCase[] = [
   distinctRowsCase,
   committersCase,
   hotRowCase,
+  repeatsCase,
   visibilityCase,
   billedCase,
 ];

@@ -9,9 +9,9 @@ export interface EmbeddedServer extends AsyncDisposable {
 /** One embedded server in a process of its own, empty; a Bigtable has the table of the staged cases. */
 export async function startServer(
   service: 'bigtable' | 'firestore',
-  { rowTransactionsPerSecond }: Pick<EmbeddedOptions, 'rowTransactionsPerSecond'> = {},
+  given: Pick<EmbeddedOptions, 'rowTransactionsPerSecond' | 'scansRows'> = {},
 ): Promise<EmbeddedServer> {
-  const embedded = await startEmbeddedInChild({ services: [service], rowTransactionsPerSecond });
+  const embedded = await startEmbeddedInChild({ services: [service], ...given });
   const address = embedded.addresses[service] ?? '';
   if (service === 'bigtable') await makeTable(address);
   return { address, [Symbol.asyncDispose]: () => embedded.close() };
