@@ -79,26 +79,37 @@ function fieldOperand(input: OperandInput, text: string, path: string, report: R
   return field && format && { kind: 'field', field, format };
 }
 
-/** Resolves a time: a constant of at least `least` microseconds, or a field with its unit. Absent stays absent. */
+/** Far enough for what is booked ahead, and far below a count in a unit too small by a thousand. */
+const MAX_FUTURE = '3650d';
+
+/** The bound of a time, where it has one. */
+export const futureBound = (maxFuture: string = MAX_FUTURE): { readonly maxFutureDays?: number } =>
+  maxFuture === 'none' ? {} : { maxFutureDays: Number.parseInt(maxFuture, 10) };
+
+/**
+ * Resolves a time: a constant of at least `least` microseconds, or a field with its unit. Absent stays absent. That of a
+ * cell is bounded by the publish time, that of a deletion is not.
+ */
 export function resolveTime(
   input: TimeInput | undefined,
-  { path, least }: { readonly path: string; readonly least: bigint },
+  { path, least, isOfCell = false }: { readonly path: string; readonly least: bigint; readonly isOfCell?: boolean },
   report: Report,
 ): ResolvedTime | undefined {
   if (input === undefined) return undefined;
-  const { micros, field: text, unit } = input;
+  const { micros, field: text, unit, maxFuture } = input;
   if ((micros === undefined) === (text === undefined)) {
     report.add(path, 'must have exactly one of micros and field', input);
     return undefined;
   }
   if (micros !== undefined) {
     if (unit !== undefined) report.add(memberPath(path, 'unit'), 'applies to a field only', unit);
+    if (maxFuture !== undefined) report.add(memberPath(path, 'maxFuture'), 'applies to a field only', maxFuture);
     const digits = int64Digits(micros, least, memberPath(path, 'micros'), report);
     return digits === undefined ? undefined : { kind: 'micros', digits };
   }
   const field = report.field(memberPath(path, 'field'), text ?? '');
   if (unit === undefined) report.add(memberPath(path, 'unit'), 'is needed for a field', undefined);
-  return field && unit && { kind: 'field', field, unit };
+  return field && unit && { kind: 'field', field, unit, ...(isOfCell && futureBound(maxFuture)) };
 }
 
 /** Constant bounds are compared here; those that a field gives are compared in every record. */

@@ -58,7 +58,11 @@ function resolveMutation(input: MutationInput, path: string, report: Report): Re
       refuseOthers(input, [...COLUMN, 'value', 'timestamp'], path, report);
       const column = resolveColumnName(input, path, report);
       const value = resolveOperand(input.value, memberPath(path, 'value'), report);
-      const timestamp = resolveTime(input.timestamp, { path: memberPath(path, 'timestamp'), least: -1n }, report);
+      const timestamp = resolveTime(
+        input.timestamp,
+        { path: memberPath(path, 'timestamp'), least: -1n, isOfCell: true },
+        report,
+      );
       return column && value && { kind: 'set-cell', column, value, ...(timestamp && { timestamp }) };
     }
     case 'add-to-cell':
@@ -105,7 +109,7 @@ function resolveAggregate(
   }
   const timestampPath = memberPath(path, 'timestamp');
   if (input.timestamp === undefined) report.add(timestampPath, `is needed for ${kind}`, undefined);
-  const timestamp = resolveTime(input.timestamp, { path: timestampPath, least: 0n }, report);
+  const timestamp = resolveTime(input.timestamp, { path: timestampPath, least: 0n, isOfCell: true }, report);
   return column && value && timestamp && { kind, column, value, timestamp };
 }
 

@@ -2,6 +2,7 @@ import { memberPath, type Report } from './problems.ts';
 import { resolveConditional } from './resolve-conditional.ts';
 import { resolveFamilies } from './resolve-families.ts';
 import type { ResolvedFamily, ResolvedOperation, ResolvedTimestamp, ResolvedWrite, RowOperation } from './resolved.ts';
+import { futureBound } from './resolve-conditional-parts.ts';
 import type { MappingInput } from './schema/mapping.ts';
 import { carries, WRITE_MODES } from './write-modes.ts';
 
@@ -38,7 +39,7 @@ function resolveTimestamp(
   report: Report,
 ): ResolvedTimestamp | undefined {
   if (input === undefined || typeof input === 'string') return { from: 'publishTime' };
-  const { unit, truncateToMillis, onNull } = input;
+  const { unit, truncateToMillis, onNull, maxFuture } = input;
   const field = report.field(memberPath(path, 'field'), input.field);
   return (
     field && {
@@ -47,6 +48,7 @@ function resolveTimestamp(
       unit,
       truncateToMillis: truncateToMillis ?? false,
       onNull: onNull ?? 'reject',
+      ...futureBound(maxFuture),
     }
   );
 }

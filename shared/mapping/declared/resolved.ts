@@ -90,6 +90,8 @@ export type ResolvedTimestamp =
       readonly unit: TimeUnit;
       readonly truncateToMillis: boolean;
       readonly onNull: 'reject' | 'publish-time';
+      /** Days after the publish time of the message; absent = any. */
+      readonly maxFutureDays?: number;
     };
 
 export type RowOperation =
@@ -136,7 +138,13 @@ export type ResolvedOperand =
 
 export type ResolvedTime =
   | { readonly kind: 'micros'; readonly digits: string }
-  | { readonly kind: 'field'; readonly field: FieldReference; readonly unit: TimeUnit };
+  | {
+      readonly kind: 'field';
+      readonly field: FieldReference;
+      readonly unit: TimeUnit;
+      /** Days after the publish time of the message; absent = any, as for the bounds of a deletion. */
+      readonly maxFutureDays?: number;
+    };
 
 export interface ResolvedColumnName {
   readonly family: string;

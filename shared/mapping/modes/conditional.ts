@@ -15,7 +15,7 @@ import type { SerializerContext } from '../context.ts';
 import { compileField, type DecodedRecord, type Settle } from '../values/fields.ts';
 import { refuseValue } from '../values/field-value.ts';
 import { floorDivide, instantOf, unitRule } from '../values/time.ts';
-import { publishTimestamp } from '../rows/timestamp.ts';
+import { compileFutureBound, publishTimestamp } from '../rows/timestamp.ts';
 import type { WriteOf } from './write.ts';
 
 type Of<Result> = (record: DecodedRecord, context: SerializerContext) => Result;
@@ -151,7 +151,8 @@ function compileTime(time: ResolvedTime, settle: Settle): (record: DecodedRecord
     const micros = BigInt(time.digits);
     return () => micros;
   }
-  const { field, unit } = time;
+  const { field, unit, maxFutureDays } = time;
+  const bounded = compileFutureBound(maxFutureDays, field.label);
   const read = compileField(field, settle);
   return (record) => {
     const value = read(record);
@@ -159,7 +160,9 @@ function compileTime(time: ResolvedTime, settle: Settle): (record: DecodedRecord
     const nanos = instantOf(value, unit);
     if (nanos === undefined) return refuseValue(field.label, unitRule(unit), value);
     const micros = floorDivide(nanos, NANOS_PER_MICRO);
-    if (micros * NANOS_PER_MICRO === nanos) return micros;
-    return refuseValue(field.label, 'must not be finer than a microsecond', value);
+    if (micros * NANOS_PER_MICRO !== nanos) {
+      return refuseValue(field.label, 'must not be finer than a microsecond', value);
+    }
+    return bounded(micros, record.input.message);
   };
 }

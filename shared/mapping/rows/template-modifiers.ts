@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
+import { RecordError } from '../../base/errors.ts';
 import { INVERTED_DIGITS, saltWidth } from '../declared/modifiers.ts';
 import type { CalendarUnit, TemplateModifier } from '../declared/resolved.ts';
 import { wellFormedText } from '../codecs/bytes.ts';
 import { integerOf } from '../values/decimal.ts';
 import { type FieldValue, Instant, NumberText, refuseValue } from '../values/field-value.ts';
-import { floorDivide, formatInstant, instantOf, type TimeUnit, unitRule } from '../values/time.ts';
+import { floorDivide, formatInstant, instantOf, type TimeUnit, unitRule, yearOf } from '../values/time.ts';
 
 /** What a field is on its way through the modifiers: its value, and in the end a text. */
 type Step = (value: NonNullable<FieldValue>, path: string) => NonNullable<FieldValue>;
+
+/** 0000-01-01T00:00:00Z and the last nanosecond of 9999: every slice of a time between them has its width. */
+const MIN_NANOS = -62_167_219_200_000_000_000n;
+const MAX_NANOS = 253_402_300_799_999_999_999n;
 
 const MAX_INT64 = 2n ** 63n - 1n;
 
@@ -51,7 +56,11 @@ export function compileModifier(modifier: Exclude<TemplateModifier, { kind: 'def
     case 'timestamp':
       return (value, path) => {
         const nanos = instantOf(value, modifier.unit);
-        return nanos === undefined ? refuseValue(path, unitRule(modifier.unit), value) : new Instant(nanos);
+        if (nanos === undefined) return refuseValue(path, unitRule(modifier.unit), value);
+        if (nanos >= MIN_NANOS && nanos <= MAX_NANOS) return new Instant(nanos);
+        throw new RecordError(
+          `${path}: must be an instant of the years 0 to 9999, got one of the year ${yearOf(nanos)}; is it a count in another unit?`,
+        );
       };
     case 'inverted':
       return (value, path) => inverted(value, NANOS_PER[modifier.unit], path);

@@ -109,6 +109,10 @@ export function instantOf(value: FieldValue, unit: TimeUnit): bigint | undefined
   return decimal && rescaleExactly(decimal, NANO_PLACES[unit]);
 }
 
+/** The year of an instant in UTC, for messages. */
+export const yearOf = (nanos: bigint): number =>
+  dateOfDays(Number(floorDivide(nanos, NANOS_PER_SECOND * SECONDS_PER_DAY))).year;
+
 /** Division that rounds towards the past, before the epoch too. */
 export function floorDivide(value: bigint, divisor: bigint): bigint {
   const quotient = value / divisor;

@@ -33,7 +33,7 @@ describe('timestamps', () => {
     ['seconds', '1690825888.385999', 1_690_825_888_385_999n],
     ['rfc3339', '"2025-11-29T23:26:12.123456+01:00"', 1_764_455_172_123_456n],
   ])('%s %s, without loss', async (unit, at, micros) => {
-    expect(await stamps(from(unit), stamped(at))).toEqual([micros, micros]);
+    expect(await stamps(from(unit, { maxFuture: 'none' }), stamped(at))).toEqual([micros, micros]);
   });
 
   test.each<[string, string, string]>([

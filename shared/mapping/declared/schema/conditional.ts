@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cellEncoding, cellTypeText, fieldPath, options, timeUnit, words } from './words.ts';
+import { cellEncoding, cellTypeText, fieldPath, maxFuture, options, timeUnit, words } from './words.ts';
 
 const family = words('Column family.');
 const qualifier = z.string().describe('Qualifier as UTF-8 text; may be empty. Excludes `qualifierBase64`.');
@@ -23,11 +23,17 @@ const operandSchema = options({
   'A value: exactly one of `field` (with `type`), `utf8`, `base64`, `int64`. A null field refuses the record before anything is sent.',
 );
 
-const timeSchema = options({
+const time = {
   micros: integer('A constant, in microseconds since the epoch.').optional(),
   field: fieldPath('The time comes from this field.').optional(),
   unit: timeUnit.optional(),
-}).describe('A time: exactly one of `micros` and `field` (with `unit`). Never rounded.');
+};
+
+const timeSchema = options(time).describe('A time: exactly one of `micros` and `field` (with `unit`). Never rounded.');
+
+const timestampSchema = options({ ...time, maxFuture: maxFuture.optional() }).describe(
+  'A time: exactly one of `micros` and `field` (with `unit`). Never rounded.',
+);
 
 const predicateSchema = options({
   type: z
@@ -47,7 +53,7 @@ const mutationSchema = options({
   qualifier: qualifier.optional(),
   qualifierBase64: qualifierBase64.optional(),
   value: operandSchema.optional(),
-  timestamp: timeSchema
+  timestamp: timestampSchema
     .optional()
     .describe(
       'When the cell is from: at least −1 (the service’s clock) for set-cell, at least 0 and required for add-to-cell and merge-to-cell. Default of set-cell: the publish time, so a redelivery adds no version.',

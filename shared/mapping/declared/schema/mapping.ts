@@ -3,10 +3,20 @@ import { modesThat, WRITE_MODES, type WriteMode, writeModes } from '../write-mod
 import { conditionalSchema } from './conditional.ts';
 import { familySchema } from './families.ts';
 import { formatSchema } from './format.ts';
-import { fieldPath, inWords, missingMode, nullMode, options, timeUnit, typedValueShape, words } from './words.ts';
+import {
+  fieldPath,
+  inWords,
+  maxFuture,
+  missingMode,
+  nullMode,
+  options,
+  timeUnit,
+  typedValueShape,
+  words,
+} from './words.ts';
 
 const template = words(
-  'Text with fields: `${path|modifier:argument}`. Modifiers, left to right: pad:N (zero-padded integer), hash:N (first N hexadecimal digits of the SHA-256), salt:N (bucket of N), reverse (characters) or reverse:. (parts), timestamp:unit (reads an instant), inverted:unit (newest first), utc:year|month|day|hour, escape (percent-encodes the delimiter), default:text, hex, lower, upper. `$$` is a dollar sign.',
+  'Text with fields: `${path|modifier:argument}`. Modifiers, left to right: pad:N (zero-padded integer), hash:N (first N hexadecimal digits of the SHA-256), salt:N (bucket of N), reverse (characters) or reverse:. (parts), timestamp:unit (reads an instant of the years 0 to 9999), inverted:unit (newest first), utc:year|month|day|hour, escape (percent-encodes the delimiter), default:text, hex, lower, upper. `$$` is a dollar sign.',
 );
 
 const rowKeySchema = z
@@ -52,6 +62,7 @@ const timestampSchema = z
         .enum(['reject', 'publish-time'])
         .optional()
         .describe('A null or missing field: refuse the record, or take the publish time. Default `reject`.'),
+      maxFuture: maxFuture.optional(),
     }),
   ])
   .describe(

@@ -42,6 +42,13 @@ export const timeUnit = z
     'How the field says when: a count since the epoch in this unit, or RFC 3339 text with its offset. There is no guess: a count in another unit would be wrong by a factor of a thousand. An Avro or Protobuf timestamp is taken as it is.',
   );
 
+export const maxFuture = z
+  .string()
+  .regex(/^(?:[1-9]\d{0,5}d|none)$/, { error: 'must be a number of days, as in 3650d, up to 999999d, or none' })
+  .describe(
+    'How far a time may lie after the publish time of its message, in days. A later one refuses the record, as microseconds that were read as milliseconds do. Measured from the publish time, so that redeliveries decide alike. `none` lifts the bound, for cells whose timestamp is a count of another kind. Default `3650d`.',
+  );
+
 export const cellTypeText = words(
   `Type of the cell: ${CELL_TYPES_IN_WORDS}. Values are checked against it; nothing is rounded, cut or wrapped.`,
 );

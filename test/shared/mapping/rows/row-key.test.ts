@@ -97,6 +97,20 @@ describe('refused by default', () => {
     await expect(keyOf('${n}', jsonRecord(String.raw`{"n":"\ud800"}`))).rejects.toThrow('well-formed Unicode');
   });
 
+  test.each(['utc:day', 'utc:year', 'inverted:millis'])(
+    'an instant beyond the years 0 to 9999, whose slices have another width, and says which year it read: %s',
+    async (modifier) => {
+      const key = (t: number): Promise<string> => keyOf(`\${t|timestamp:millis|${modifier}}`, recordOf({ t }));
+      await expect(key(1_767_225_600_000_000)).rejects.toThrow(RecordError);
+      await expect(key(1_767_225_600_000_000)).rejects.toThrow(
+        't: must be an instant of the years 0 to 9999, got one of the year 57971; is it a count in another unit?',
+      );
+      await expect(key(253_402_300_800_000)).rejects.toThrow('got one of the year 10000');
+      await expect(key(253_402_300_799_999)).resolves.toMatch(/^9999|^\d{19}$/);
+      await expect(key(-62_167_219_200_001)).rejects.toThrow('got one of the year -1');
+    },
+  );
+
   test('a key over 4096 bytes', async () => {
     expect(await keyOf('${n}', recordOf({ n: 'x'.repeat(4096) }))).toHaveLength(4096);
     await expect(keyOf('${n}', recordOf({ n: 'x'.repeat(4097) }))).rejects.toThrow('at most 4096 bytes, got 4097');
