@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { RecordError } from '../base/errors.ts';
 import { entryFromJson } from './rows/entry-json.ts';
 import { decodeEntry } from './rows/entry-wire.ts';
@@ -8,11 +9,14 @@ const OPEN_BRACE = 0x7b;
 
 /**
  * The serializer for records that are entries already: `google.bigtable.v2.MutateRowsRequest.Entry` as proto bytes or
- * as proto JSON, told apart by their first byte. A dead letter is one, so it can be published back as it is.
+ * as proto JSON, told apart by their first byte. A cell of the JSON form that names no time takes the publish time; in
+ * bytes no time is the time 0, the epoch. A dead letter is one, so it can be published back as it is.
  */
 export const entrySerializer: Serializer = {
-  serialize: ({ data }) => {
+  serialize: ({ data }, context) => {
     if (data[0] !== OPEN_BRACE) return decodeEntry(data);
+    // A lenient decoder would put replacement characters where the publisher's bytes were.
+    if (!isUtf8(data)) throw new RecordError('entry: must be JSON in UTF-8, got other bytes');
     let json: unknown;
     try {
       json = JSON.parse(data.toString('utf8'));
@@ -20,6 +24,6 @@ export const entrySerializer: Serializer = {
       // The parser's own message quotes the record.
       throw new RecordError('entry: starts as JSON and is not JSON');
     }
-    return entryFromJson(json);
+    return entryFromJson(json, context);
   },
 };

@@ -1,14 +1,16 @@
 import { RecordError } from '../../base/errors.ts';
 import { bytesOfBase64 } from '../../model/bytes.ts';
+import type { SerializerContext } from '../context.ts';
 import { int64OfJson } from '../../model/int64.ts';
 import type { AggregateValue, Mutation, RowEntry } from '../../model/mutation.ts';
 
 /**
  * Reads an entry written as proto JSON: bytes are base64, int64 are decimal strings (or safe integers), names are
  * camelCase or the .proto's snake_case. Strict, unlike the generated readers: an unknown or misspelled field is an
- * error, because dropped silently it would write a different row. Pure.
+ * error, because dropped silently it would write a different row. A cell without a time takes the publish time: proto
+ * JSON shows the absence that proto bytes do not. Pure.
  */
-export function entryFromJson(json: unknown): RowEntry {
+export function entryFromJson(json: unknown, { publishTimeMicros }: SerializerContext): RowEntry {
   const entry = fieldsOf(json, 'entry', ['rowKey', 'mutations']);
   const mutations = entry.mutations;
   if (!Array.isArray(mutations) || mutations.length === 0) {
@@ -16,13 +18,15 @@ export function entryFromJson(json: unknown): RowEntry {
   }
   return {
     rowKey: bytesAt(entry, 'rowKey', 'entry'),
-    mutations: mutations.map((mutation, index) => mutationFromJson(mutation, `entry.mutations[${index}]`)),
+    mutations: mutations.map((mutation, index) =>
+      mutationFromJson(mutation, `entry.mutations[${index}]`, publishTimeMicros),
+    ),
   };
 }
 
 const KINDS = ['setCell', 'addToCell', 'mergeToCell', 'deleteFromColumn', 'deleteFromFamily', 'deleteFromRow'] as const;
 
-function mutationFromJson(json: unknown, path: string): Mutation {
+function mutationFromJson(json: unknown, path: string, publishTimeMicros: bigint): Mutation {
   const wrapper = fieldsOf(json, path, KINDS);
   const kinds = KINDS.filter((kind) => wrapper[kind] !== undefined);
   const [kind] = kinds;
@@ -37,7 +41,7 @@ function mutationFromJson(json: unknown, path: string): Mutation {
         kind,
         family: textAt(fields, 'familyName', at),
         qualifier: bytesAt(fields, 'columnQualifier', at),
-        timestampMicros: int64At(fields, 'timestampMicros', at) ?? 0n,
+        timestampMicros: int64At(fields, 'timestampMicros', at) ?? publishTimeMicros,
         value: bytesAt(fields, 'value', at),
       };
     }

@@ -4,12 +4,13 @@ import { RecordError } from '../../../shared/base/errors.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
 import { encodeEntry } from '../../../shared/mapping/rows/entry-wire.ts';
 import { contextOf } from '../../../shared/mapping/serializer.ts';
+import type { RowEntry } from '../../../shared/model/mutation.ts';
 import { anyEntry } from '../../support/arbitraries.ts';
 import { entryJsonText } from '../../support/entry-json.ts';
 import { recordOf } from '../../support/pushed-message.ts';
 
-function serialize(data: Buffer) {
-  const record = recordOf({ data });
+function serialize(data: Buffer, publishTimeMicros = 0n) {
+  const record = recordOf({ data, publishTimeMicros });
   return entrySerializer.serialize(record, contextOf(record));
 }
 
@@ -35,6 +36,26 @@ test.each([
   ],
 ])('%s is refused with the rule and without the record', (_name, data, message) => {
   expect(() => serialize(Buffer.from(data))).toThrow(new RecordError(message));
+});
+
+test('a cell without a time takes the publish time in JSON, and the epoch in bytes, where no time is the time 0', () => {
+  const entry: RowEntry = {
+    rowKey: Buffer.from('k'),
+    mutations: [
+      { kind: 'setCell', family: 'f', qualifier: Buffer.from('q'), timestampMicros: 0n, value: Buffer.from('v') },
+    ],
+  };
+  const text = '{"rowKey":"aw==","mutations":[{"setCell":{"familyName":"f","columnQualifier":"cQ==","value":"dg=="}}]}';
+  expect(serialize(Buffer.from(text), 1_772_323_200_000_999n)).toEqual({
+    ...entry,
+    mutations: [{ ...entry.mutations[0], timestampMicros: 1_772_323_200_000_000n }],
+  });
+  expect(serialize(encodeEntry(entry), 1_772_323_200_000_999n)).toEqual(entry);
+});
+
+test('JSON that is not UTF-8 is refused, for a replacement character would name another family', () => {
+  const data = Buffer.from('{"rowKey":"aw==","mutations":[{"deleteFromFamily":{"familyName":"\u00e6"}}]}', 'latin1');
+  expect(() => serialize(data)).toThrow(new RecordError('entry: must be JSON in UTF-8, got other bytes'));
 });
 
 test('a dead letter is read as the entry it carries, so it can be published back as it is', () => {

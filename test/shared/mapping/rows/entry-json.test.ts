@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../../shared/base/errors.ts';
-import { entryFromJson } from '../../../../shared/mapping/rows/entry-json.ts';
+import { entryFromJson as entryAt } from '../../../../shared/mapping/rows/entry-json.ts';
 import { anyEntry, anyInt64 } from '../../../support/arbitraries.ts';
 import { entryJsonText } from '../../../support/entry-json.ts';
 
@@ -9,6 +9,8 @@ const anySpelling = fc.record({
   names: fc.constantFrom('camelCase' as const, 'snake_case' as const),
   alphabet: fc.constantFrom('base64' as const, 'base64url' as const),
 });
+
+const entryFromJson = (json: unknown) => entryAt(json, { publishTimeMicros: 0n });
 
 const read = (text: string) => entryFromJson(JSON.parse(text));
 
@@ -28,6 +30,16 @@ const aggregate = (fields: object) =>
       ...fields,
     },
   });
+
+test.each([
+  ['without a time', {}, 5_000n],
+  ['whose time is null, which is how proto JSON says that it is not set', { timestampMicros: null }, 5_000n],
+  ['at the epoch, said in so many words', { timestampMicros: '0' }, 0n],
+  ['at the time of the server', { timestampMicros: '-1' }, -1n],
+])('a cell %s', (_name, time, timestampMicros) => {
+  const json = { rowKey: 'aw==', mutations: [{ setCell: { familyName: 'f', ...time } }] };
+  expect(entryAt(json, { publishTimeMicros: 5_000n }).mutations).toMatchObject([{ timestampMicros }]);
+});
 
 test('proto JSON made of an entry reads back as that entry, in either spelling and either alphabet', () => {
   fc.assert(
