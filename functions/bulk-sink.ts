@@ -3,6 +3,7 @@ import { Batcher } from '../shared/bulk/batcher.ts';
 import { RejectionGuard } from '../shared/bulk/rejection-guard.ts';
 import { TableKeeper } from '../shared/bulk/repair/table-keeper.ts';
 import { type BulkSink, writeMessage } from '../shared/bulk/write-message.ts';
+import { MAX_REMEMBERED, MessageMemory } from '../shared/letters/message-memory.ts';
 import type { ResolvedBulkSink } from '../shared/config/resolved.ts';
 import { ClientPool } from '../shared/google/bigtable/clients.ts';
 import { createMutateRows } from '../shared/google/bigtable/mutate-rows.ts';
@@ -40,6 +41,7 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
     letters: letterRightsOf(pipeline, serializer),
     destination: pipeline.destination,
     framing: pipeline.input.framing,
+    memory: new MessageMemory(MAX_REMEMBERED),
     rejections: new RejectionGuard(
       {
         maxConsecutiveRejections: policy.mayDrop ? pipeline.writer.maxConsecutiveRejections : -1,

@@ -2,7 +2,9 @@ import { nextTurn, RECORDS_PER_TURN } from '../base/clock.ts';
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { countFailures, type FailedRecord } from '../letters/failed-record.ts';
+import { digestOf, type MessageMemory } from '../letters/message-memory.ts';
 import type { FailurePolicy } from '../letters/policy.ts';
+import type { Status } from '../model/status.ts';
 import type { RowEntry } from '../model/mutation.ts';
 import type { PushedMessage } from '../model/record.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
@@ -17,6 +19,8 @@ export interface BulkSink extends Reading {
   readonly batcher: Pick<Batcher, 'submit'>;
   readonly policy: FailurePolicy;
   readonly rejections: RejectionGuard;
+  /** Rejections of messages that are not decided yet, and so are redelivered. */
+  readonly memory: MessageMemory<Status>;
   readonly perDestinationMetrics: boolean;
   readonly runtime: Runtime;
 }
@@ -45,6 +49,7 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
     }
     countFailures(failed, sink);
     if (failed.length > 0) await sink.policy.handle(failed, signal);
+    sink.memory.forget(message.messageId);
   } finally {
     if (admitted === 'as-probe') sink.rejections.endProbe();
   }
@@ -63,7 +68,8 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
   };
   /** Records since this loop last let others run. */
   let sinceTurn = 0;
-  for (const [index, record] of framedRecords(message, sink.framing).entries()) {
+  const records = framedRecords(message, sink.framing);
+  for (const [index, record] of records.entries()) {
     if (sinceTurn === RECORDS_PER_TURN) {
       await nextTurn(clock);
       sinceTurn = 0;
@@ -76,6 +82,12 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
       continue;
     }
     const { table, entry } = prepared;
+    const known = rejectionKnown(record, table, sink);
+    if (known) {
+      sink.rejections.rejected(table, known);
+      settled[index] = rejected(known, record, table, entry);
+      continue;
+    }
     if (sink.perDestinationMetrics) metrics.count('destination.recordsSend', 1, formatTableName(table));
     open += 1;
     const admitted = sink.batcher.submit(table, entry, signal, (outcome) => {
@@ -113,7 +125,29 @@ function judged(
   }
   if (outcome.kind !== 'rejected') return outcome;
   sink.rejections.rejected(destination, outcome.status);
-  const { code, message } = outcome.status;
+  rememberRejection(outcome.status, record, destination, sink);
+  return rejected(outcome.status, record, destination, entry);
+}
+
+/** What an earlier delivery of the message was told of a record that is the same. It is not sent again, and counts as it would if it were. */
+function rejectionKnown(
+  { message, index, data }: FramedRecord,
+  table: TableName,
+  { memory }: BulkSink,
+): Status | undefined {
+  const { messageId } = message;
+  return memory.knows(messageId) ? memory.recall(messageId, index, digestOf(data, formatTableName(table))) : undefined;
+}
+
+/** Not where records stay in the stream: there somebody fixes the table, and the next delivery is to see that. */
+function rememberRejection(status: Status, record: FramedRecord, table: TableName, { memory, policy }: BulkSink): void {
+  if (!policy.mayDrop) return;
+  const { message, index, data } = record;
+  memory.remember(message.messageId, index, digestOf(data, formatTableName(table)), status);
+}
+
+function rejected(status: Status, record: FramedRecord, destination: TableName, entry: RowEntry): Settled {
+  const { code, message } = status;
   return {
     kind: 'failed',
     failed: {

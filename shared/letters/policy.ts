@@ -4,7 +4,9 @@ import type { Runtime } from '../base/runtime.ts';
 import type { Publisher } from '../model/publishing.ts';
 import { formatTableName } from '../model/table-name.ts';
 import { Semaphore } from '../base/semaphore.ts';
+import { encodeEntry } from '../mapping/rows/entry-wire.ts';
 import type { ResolvedDeadLetter } from '../config/resolved.ts';
+import { digestOf, MAX_REMEMBERED, MessageMemory } from './message-memory.ts';
 import { deadLetterOf, type DeadLetterOptions } from './write.ts';
 import type { FailedRecord } from './failed-record.ts';
 
@@ -77,6 +79,8 @@ export function deadLetterPolicy(
   { clock, metrics }: Pick<Runtime, 'clock' | 'metrics'>,
 ): FailurePolicy {
   const outstanding = new Semaphore(options.maxOutstandingMessages);
+  /** Letters that are confirmed, of messages that are redelivered because others of theirs are not. */
+  const confirmed = new MessageMemory<true>(MAX_REMEMBERED);
   let published = 0;
   let lastMillis = 0;
   let longestMillis = 0;
@@ -95,23 +99,44 @@ export function deadLetterPolicy(
     }
   };
 
+  const isFiled = (one: FailedRecord): boolean => {
+    const { message, index } = one.record;
+    return (
+      confirmed.knows(message.messageId) && confirmed.recall(message.messageId, index, contentDigest(one)) === true
+    );
+  };
+
   /**
    * Publishes the letters one after the other, as many at once as there is room for: a message waits for room once, not
    * once for each letter. Resolves, when all that were handed over have ended, with why each of the others was not confirmed.
+   * A letter that an earlier delivery filed is not filed again.
    */
   const publishAll = async (failed: readonly FailedRecord[], signal: AbortSignal): Promise<unknown[]> => {
     const refusals: unknown[] = [];
     const publishing: Promise<void>[] = [];
+    const filed: FailedRecord[] = [];
     for (const [at, one] of failed.entries()) {
       if (at > 0 && at % RECORDS_PER_TURN === 0) await nextTurn(clock);
+      if (isFiled(one)) continue;
       try {
         const release = await outstanding.acquire(signal);
-        publishing.push(publishOne(one, release, signal).catch((error: unknown) => void refusals.push(error)));
+        const told = publishOne(one, release, signal).then(
+          () => void filed.push(one),
+          (error: unknown) => void refusals.push(error),
+        );
+        publishing.push(told);
       } catch (error) {
         refusals.push(error);
       }
     }
     await Promise.all(publishing);
+    if (refusals.length === 0) {
+      for (const { record } of failed) confirmed.forget(record.message.messageId);
+    }
+    for (const [at, one] of (refusals.length > 0 ? filed : []).entries()) {
+      if (at > 0 && at % RECORDS_PER_TURN === 0) await nextTurn(clock);
+      confirmed.remember(one.record.message.messageId, one.record.index, contentDigest(one), true);
+    }
     return refusals;
   };
 
@@ -133,13 +158,20 @@ export function deadLetterPolicy(
       const cause = toError(refusals[0]);
       throw new RedeliverError(
         'dead-letter-unconfirmed',
-        `${refusals.length} of ${failed.length} dead letters were not confirmed by ${options.topic}: ${cause.message}. The message is redelivered; letters that were confirmed may be published again`,
+        `${refusals.length} of ${failed.length} dead letters were not confirmed by ${options.topic}: ${cause.message}. The message is redelivered; letters that were confirmed may be published again by another instance`,
         { cause },
       );
     },
     close: () => topic.close(),
   };
 }
+
+const contentDigest = (failed: FailedRecord): string => {
+  const { record, entry, reason } = failed;
+  return digestOf(record.data ?? (entry ? encodeEntry(entry) : NO_BYTES), `${reason} ${tableOf(failed)}`);
+};
+
+const NO_BYTES = Buffer.alloc(0);
 
 const tableOf = ({ destination }: FailedRecord): string =>
   destination ? formatTableName(destination) : 'no table yet';

@@ -4,6 +4,7 @@ import type { Outcome } from '../../../shared/bulk/outcome.ts';
 import { RejectionGuard } from '../../../shared/bulk/rejection-guard.ts';
 import { type BulkSink, writeMessage } from '../../../shared/bulk/write-message.ts';
 import type { FailedRecord } from '../../../shared/letters/failed-record.ts';
+import { MessageMemory } from '../../../shared/letters/message-memory.ts';
 import type { FailurePolicy } from '../../../shared/letters/policy.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
 import type { PushedMessage } from '../../../shared/model/record.ts';
@@ -73,6 +74,7 @@ function setUp({ mayDrop = true, limit = 100, handle = (): Promise<void> => Prom
     letters: ANY_LETTER,
     policy,
     rejections: new RejectionGuard({ maxConsecutiveRejections: limit, cooldownMillis: 1000 }, runtime),
+    memory: new MessageMemory(100),
     perDestinationMetrics: true,
     runtime,
   };
@@ -99,6 +101,34 @@ describe('one message', () => {
     const writing = writeMessage(message(['good', 'bad', 'later']), sink, signal);
     await expect(writing).rejects.toMatchObject({ reason: 'transient' });
     expect(handled).toEqual([]);
+  });
+
+  test('is redelivered with what was rejected known: the others alone are sent, and once it is decided nothing is known', async () => {
+    const { sink, handled, submitted, metrics } = setUp();
+    const keys = (): string[] => submitted.splice(0).map(({ rowKey }) => rowKey.toString());
+    const lines = ['good', 'bad', 'later', 'bad'];
+    await expect(writeMessage(message(lines), sink, signal)).rejects.toMatchObject({ reason: 'transient' });
+    expect(keys()).toEqual(lines);
+    await expect(writeMessage(message(lines), sink, signal)).rejects.toMatchObject({ reason: 'transient' });
+    expect(keys()).toEqual(['good', 'later']);
+    // The id alone does not make it the same record.
+    await writeMessage(message(['good', 'good', 'bad']), sink, signal);
+    expect(keys()).toEqual(['good', 'good', 'bad']);
+    expect(handled.splice(0)[0]!.map(({ record }) => record.index)).toEqual([2]);
+    await writeMessage(message(lines.slice(0, 2)), sink, signal);
+    expect(keys()).toEqual(['good', 'bad']);
+    expect(metrics.snapshot().counters.numRecordsSendErrors).toBe(2);
+  });
+
+  test('that nobody may drop records of is asked about anew each time, because somebody may have fixed the table', async () => {
+    const { sink, submitted } = setUp({
+      mayDrop: false,
+      handle: () => Promise.reject(new RedeliverError('failure-policy', 'no')),
+    });
+    for (let delivery = 0; delivery < 2; delivery += 1) {
+      await expect(writeMessage(message(['bad']), sink, signal)).rejects.toMatchObject({ reason: 'failure-policy' });
+    }
+    expect(submitted).toHaveLength(2);
   });
 
   test('is redelivered when the failure policy cannot take its records', async () => {

@@ -148,6 +148,29 @@ describe('dead-letter', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('a message that is redelivered files only the letters that were not confirmed, until all of it is decided', async () => {
+    const { clock, topic, policy } = setUp();
+    const first = policy.handle(failures(3), signal);
+    await clock.advance(0);
+    topic.confirm();
+    topic.refuse(new Error('unavailable'));
+    topic.confirm();
+    await rejection(first);
+    const indexes = (): (string | undefined)[] =>
+      topic.messages.splice(0).map(({ attributes }) => attributes['dlq-record-index']);
+    expect(indexes()).toEqual(['0', '1', '2']);
+    const second = policy.handle(failures(3), signal);
+    await clock.advance(0);
+    expect(indexes()).toEqual(['1']);
+    topic.confirm();
+    await second;
+    const again = policy.handle(failures(3), signal);
+    await clock.advance(0);
+    topic.confirm(3);
+    await again;
+    expect(indexes()).toEqual(['0', '1', '2']);
+  });
+
   test('the budget is one for all letters of a message, however many wait their turn', async () => {
     const { clock, topic, policy } = setUp({ maxOutstandingMessages: 1, flushTimeoutMillis: 1000 });
     const handling = policy.handle(failures(4), signal);
@@ -177,7 +200,7 @@ describe('dead-letter', () => {
     expect(error.message).toContain('1 of 2 dead letters were not confirmed');
     expect(error.cause).toBe(reason);
     expect(clock.pending).toBe(0);
-    expect((await rejection(policy.handle(failures(1), invocation.signal))).cause).toBe(reason);
+    expect((await rejection(policy.handle(failures(2), invocation.signal))).cause).toBe(reason);
   });
 
   test('no more letters are outstanding than the bound, over all messages, and messages take turns: a few letters do not wait for many', async () => {
