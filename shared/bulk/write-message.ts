@@ -69,6 +69,7 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
   /** Records since this loop last let others run. */
   let sinceTurn = 0;
   const records = framedRecords(message, sink.framing);
+  if (records.length === 0) metrics.count('messagesWithoutRecords');
   for (const [index, record] of records.entries()) {
     if (sinceTurn === RECORDS_PER_TURN) {
       await nextTurn(clock);

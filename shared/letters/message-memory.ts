@@ -26,7 +26,7 @@ export class MessageMemory<Fact> {
 
   remember(messageId: string, index: number, digest: string, fact: Fact): void {
     let known = this.#messages.get(messageId);
-    if (!known) this.#messages.set(messageId, (known = new Map()));
+    if (!known) this.#messages.set(messageId, (known = new Map<number, Remembered<Fact>>()));
     if (!known.has(index)) this.#facts += 1;
     known.set(index, { digest, fact });
     for (const [oldest] of this.#messages) {

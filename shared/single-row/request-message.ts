@@ -20,6 +20,7 @@ import { type Delivery, Redelivery, type RequestSink, RowTurns } from './deliver
  */
 export async function answerMessage(message: PushedMessage, sink: RequestSink, signal: AbortSignal): Promise<void> {
   const records = framedRecords(message, sink.framing);
+  if (records.length === 0) sink.runtime.metrics.count('messagesWithoutRecords');
   const form = await formFor(records, sink);
   const delivery: Delivery = { sink, signal, turns: new RowTurns(), again: new Redelivery() };
   const failed = await Promise.all(records.map((record) => settle(record, form, delivery)));

@@ -131,6 +131,12 @@ describe('one message', () => {
     expect(submitted).toHaveLength(2);
   });
 
+  test('without a record is acknowledged and counted', async () => {
+    const { sink, metrics } = setUp();
+    await writeMessage(message(['', ' ']), sink, signal);
+    expect(metrics.snapshot().counters).toEqual({ messagesWithoutRecords: 1 });
+  });
+
   test('is redelivered when the failure policy cannot take its records', async () => {
     const { sink } = setUp({ handle: () => Promise.reject(new RedeliverError('dead-letter-unconfirmed', 'no')) });
     await expect(writeMessage(message(['bad']), sink, signal)).rejects.toMatchObject({
