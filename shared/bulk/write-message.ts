@@ -12,6 +12,7 @@ import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
 import { prepareWrite, type Reading } from '../records/prepare.ts';
 import type { Batcher } from './batcher.ts';
 import type { Outcome } from './outcome.ts';
+import { refusedUnsent } from './refused-unsent.ts';
 import type { RejectionGuard } from './rejection-guard.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */
@@ -83,8 +84,9 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
       continue;
     }
     const { table, entry } = prepared;
-    const known = rejectionKnown(record, table, sink);
+    const known = refusedUnsent(entry) ?? rejectionKnown(record, table, sink);
     if (known) {
+      metrics.count('errorClass.errors', 1, known.code);
       sink.rejections.rejected(table, known);
       settled[index] = rejected(known, record, table, entry);
       continue;

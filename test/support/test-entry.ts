@@ -15,8 +15,18 @@ export const setCell = (value: string | Buffer, timestampMicros = 1000n, family 
 /** One cell `f:q` at 1 ms. */
 export const goodEntry = (rowKey: string, value: string | Buffer = 'v'): Buffer => entryBytes(rowKey, setCell(value));
 
-/** Not a whole millisecond: the service refuses the whole request for it with INVALID_ARGUMENT. */
-export const badEntry = (rowKey: string): Buffer => entryBytes(rowKey, setCell('v', 1001n));
+/** A range from no whole millisecond: the service, and nobody before it, refuses the whole request with INVALID_ARGUMENT. */
+export const badEntry = (rowKey: string): Buffer =>
+  entryBytes(rowKey, {
+    mutation: {
+      $case: 'deleteFromColumn',
+      value: {
+        familyName: 'f',
+        columnQualifier: Buffer.from('q'),
+        timeRange: { startTimestampMicros: 1001n, endTimestampMicros: 0n },
+      },
+    },
+  });
 
 /** Proto JSON of an entry with one cell: a line of NDJSON. */
 export function entryLine(rowKey: string, value: string, { timestampMicros = '1000', family = 'f' } = {}): string {
@@ -29,4 +39,11 @@ export function entryLine(rowKey: string, value: string, { timestampMicros = '10
   });
 }
 
-export const badLine = (rowKey: string): string => entryLine(rowKey, 'v', { timestampMicros: '1001' });
+export const badLine = (rowKey: string): string => {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const timeRange = { startTimestampMicros: '1001' };
+  return JSON.stringify({
+    rowKey: base64(rowKey),
+    mutations: [{ deleteFromColumn: { familyName: 'f', columnQualifier: base64('q'), timeRange } }],
+  });
+};

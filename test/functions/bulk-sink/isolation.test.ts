@@ -91,12 +91,7 @@ describe('a bad record of a hot row', () => {
       [1],
       [1],
     ]);
-    expect(sink.requests.slice(1).map(({ entries }) => valueOf(entries[0]?.mutations[0]))).toEqual([
-      'a',
-      'b',
-      'v',
-      'c',
-    ]);
+    expect(sink.requests.slice(1).map(({ entries }) => valueOf(entries[0]?.mutations[0]))).toEqual(['a', 'b', '', 'c']);
   });
 
   test('other rows of the request are cleared without being taken apart', async () => {
@@ -134,13 +129,14 @@ describe('the ways in which an entry is bad', () => {
     },
   };
   test.each([
-    ['an empty row key', entryBytes('', setCell('v')), 'Row keys must be non-empty'],
+    ['an empty row key', entryBytes('', setCell('v')), 'the row key must not be empty'],
     ['a row key above 4 KiB', entryBytes('k'.repeat(4097), setCell('v')), '4096'],
-    ['a timestamp that is no whole millisecond', badEntry('row'), 'multiple of 1000'],
+    ['a timestamp that is no whole millisecond', entryBytes('row', setCell('v', 1001n)), 'multiple of 1000'],
+    ['a range from no whole millisecond', badEntry('row'), 'multiple of 1000'],
     ['a negative timestamp other than -1', entryBytes('row', setCell('v', -2n)), 'negative'],
     ['a qualifier above 16 KiB', entryBytes('row', setCell('v', 0n, 'f', 'q'.repeat(16_385))), '16384'],
     ['an aggregate’s input for a family that is none', entryBytes('row', addToCell), 'aggregate'],
-  ])('%s is dead-lettered with the service’s words; its row is not written', async (_, data, words) => {
+  ])('%s is dead-lettered with the rule that it breaks; its row is not written', async (_, data, words) => {
     await using sink = await startSink({ deadLetters: 'topic' });
     expect((await sink.push({ data })).status).toBe(204);
     const [letter] = await sink.letters();
