@@ -180,7 +180,7 @@ describe('one message', () => {
 
   test('resolves the table before it serializes, so that a refused record is reported against it', async () => {
     const { sink, handled } = setUp();
-    await writeMessage(message(['throw'], { to: 'q.j.u' }), sink, signal);
+    await writeMessage(message(['throw'], { to: 'projects/q/instances/j/tables/u' }), sink, signal);
     expect(handled[0]![0]!.destination).toEqual({ project: 'q', instance: 'j', table: 'u' });
   });
 
