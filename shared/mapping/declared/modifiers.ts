@@ -32,6 +32,7 @@ const MODIFIERS: Readonly<Record<string, (written: WrittenModifier) => TemplateM
   hex: (written) => bare(written, 'hex'),
   lower: (written) => bare(written, 'lower'),
   upper: (written) => bare(written, 'upper'),
+  number: (written) => bare(written, 'number'),
 };
 
 /** Checks one modifier and its argument. Throws a {@link SyntaxProblem}. */
@@ -71,6 +72,7 @@ export function fixedWidth(modifiers: readonly TemplateModifier[]): number | und
       case 'escape':
       case 'default':
       case 'hex':
+      case 'number':
         width = undefined;
         break;
     }
@@ -101,7 +103,7 @@ function text({ name, argument, at }: WrittenModifier): string {
   throw new SyntaxProblem(`${name} needs a text, as in ${name}:none`, at);
 }
 
-function bare<Kind extends 'hex' | 'lower' | 'upper'>(
+function bare<Kind extends 'hex' | 'lower' | 'upper' | 'number'>(
   { name, argument, at }: WrittenModifier,
   kind: Kind,
 ): { kind: Kind } {

@@ -26,7 +26,7 @@ export type TemplateModifier =
   | { readonly kind: 'utc'; readonly unit: CalendarUnit }
   | { readonly kind: 'escape'; readonly characters: string }
   | { readonly kind: 'default'; readonly text: string }
-  | { readonly kind: 'hex' | 'lower' | 'upper' };
+  | { readonly kind: 'hex' | 'lower' | 'upper' | 'number' };
 
 export type TemplatePart =
   | { readonly kind: 'literal'; readonly text: string }

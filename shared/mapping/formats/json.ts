@@ -12,14 +12,26 @@ export const decodeJson = (data: Buffer): FieldValue => unmark(decodeMarked(data
 
 function decodeMarked(data: Buffer): MarkedTree {
   // A lenient decoder would put replacement characters where the publisher's bytes were.
-  if (!isUtf8(data)) throw new RecordError('record: must be JSON in UTF-8, got other bytes');
+  if (!isUtf8(data)) throw new RecordError(`record: must be JSON in UTF-8, got ${encodingOf(data) ?? 'other bytes'}`);
   const text = data.toString('utf8');
   try {
     return parseMarked(text);
   } catch {
     // The parser's own error quotes the text, so only its position is kept.
+    const seen = encodingOf(data);
+    if (seen !== undefined) throw new RecordError(`record: must be JSON in UTF-8, got ${seen}`);
     throw new RecordError(`record: must be JSON, got other text${positionOfError(text)}`);
   }
+}
+
+/** What the first bytes of a record show that is no JSON in UTF-8; undefined when they show nothing. */
+function encodingOf(data: Buffer): string | undefined {
+  const start = data.toString('latin1', 0, 3);
+  if (start === '\u00ef\u00bb\u00bf') return 'a byte order mark before the JSON';
+  // JSON starts with an ASCII character, whose other byte is zero in UTF-16.
+  const isUtf16 =
+    start.startsWith('\u00ff\u00fe') || start.startsWith('\u00fe\u00ff') || start.slice(0, 2).includes('\0');
+  return isUtf16 ? 'UTF-16' : undefined;
 }
 
 /** Where the parser stopped, from the unmarked text, whose positions are the publisher's. */

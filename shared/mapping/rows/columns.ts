@@ -1,7 +1,7 @@
-import type { ResolvedColumn, ResolvedDynamicColumns, ResolvedFamily } from '../declared/resolved.ts';
+import type { FieldReference, ResolvedColumn, ResolvedDynamicColumns, ResolvedFamily } from '../declared/resolved.ts';
 import type { NullMode } from '../declared/write-modes.ts';
 import { type CellCodec, cellCodec } from '../codecs/cell-codec.ts';
-import { compileField, type DecodedRecord, type Field, type Settle } from '../values/fields.ts';
+import { compileField, compileObstacle, type DecodedRecord, type Settle } from '../values/fields.ts';
 import { type FieldValue, isFieldObject, refuseValue } from '../values/field-value.ts';
 
 /** What a record asks of one cell: bytes to write, its deletion, or nothing. */
@@ -50,7 +50,7 @@ function compileFamily({ family, columns, dynamic, within }: ResolvedFamily, set
 
 function compileColumn(family: string, column: ResolvedColumn, settle: Settle): Column {
   const { label } = column.field;
-  const read = requireThere(compileField(column.field, settle), column.onMissing, label);
+  const read = requireThere(column.field, column.onMissing, settle);
   const change = compileChange(cellCodec(column.format), column.onNull);
   return {
     family,
@@ -62,7 +62,7 @@ function compileColumn(family: string, column: ResolvedColumn, settle: Settle): 
 
 function compileDynamic(dynamic: ResolvedDynamicColumns, settle: Settle): DynamicColumns {
   const { label } = dynamic.field;
-  const read = requireThere(compileField(dynamic.field, settle), dynamic.onMissing, label);
+  const read = requireThere(dynamic.field, dynamic.onMissing, settle);
   const change = compileChange(cellCodec(dynamic.format), dynamic.onNull);
   return {
     update: dynamic.update,
@@ -79,8 +79,23 @@ function compileDynamic(dynamic: ResolvedDynamicColumns, settle: Settle): Dynami
   };
 }
 
-function requireThere(read: Field, onMissing: 'reject' | 'null', label: string): (record: DecodedRecord) => FieldValue {
-  if (onMissing === 'null') return (record) => read(record) ?? null;
+function requireThere(
+  field: FieldReference,
+  onMissing: 'reject' | 'null',
+  settle: Settle,
+): (record: DecodedRecord) => FieldValue {
+  const { label } = field;
+  const read = compileField(field, settle);
+  if (onMissing === 'null') {
+    const obstacleOf = compileObstacle(field, settle);
+    return (record) => {
+      const value = read(record);
+      if (value !== undefined) return value;
+      // A value where an object belongs is another record than one that lacks the field.
+      const obstacle = obstacleOf(record);
+      return obstacle === undefined ? null : refuseValue(label, 'must be a member of an object', obstacle);
+    };
+  }
   return (record) => {
     const value = read(record);
     return value === undefined ? refuseValue(label, 'must be there', value) : value;

@@ -3,7 +3,7 @@ import { RecordError } from '../../base/errors.ts';
 import { INVERTED_DIGITS, saltWidth } from '../declared/modifiers.ts';
 import type { CalendarUnit, TemplateModifier } from '../declared/resolved.ts';
 import { wellFormedText } from '../codecs/bytes.ts';
-import { integerOf } from '../values/decimal.ts';
+import { decimalOf, formatDecimal, integerOf } from '../values/decimal.ts';
 import { type FieldValue, Instant, NumberText, refuseValue } from '../values/field-value.ts';
 import { floorDivide, formatInstant, instantOf, type TimeUnit, unitRule, yearOf } from '../values/time.ts';
 
@@ -71,11 +71,21 @@ export function compileModifier(modifier: Exclude<TemplateModifier, { kind: 'def
     case 'hex':
       return (value, path) =>
         (Buffer.isBuffer(value) ? value : Buffer.from(templateText(value, path), 'utf8')).toString('hex');
+    case 'number':
+      return canonicalNumber;
     case 'lower':
       return (value, path) => templateText(value, path).toLowerCase();
     case 'upper':
       return (value, path) => templateText(value, path).toUpperCase();
   }
+}
+
+/** One text for equal numbers, however they were written: `1`, `1.0` and `1e0` are `1`. */
+function canonicalNumber(value: FieldValue, path: string): string {
+  const decimal = decimalOf(value);
+  if (!decimal) return refuseValue(path, 'must be a number', value);
+  const text = formatDecimal(decimal);
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
 /** Bytes of the digest that choose a bucket: all that a double can hold. */

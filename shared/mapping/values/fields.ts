@@ -62,6 +62,26 @@ function compilePath(path: readonly string[], settle: Settle): Field {
   };
 }
 
+/**
+ * Compiles what stands in the way of a field that a record does not have: a scalar, or a list that is asked for a name,
+ * where the path goes on. Undefined = nothing does, the field is missing.
+ */
+export function compileObstacle(reference: FieldReference, settle: Settle): Field {
+  if (reference.from !== 'payload') return () => undefined;
+  const { path } = reference;
+  const steps = path.map(step);
+  return ({ root }) => {
+    let at: FieldValue | undefined = root;
+    for (const [index, take] of steps.entries()) {
+      if (at === null || at === undefined) return undefined;
+      const leads = isFieldObject(at) || (Array.isArray(at) && INDEX.test(path[index] ?? ''));
+      if (!leads) return settle(at);
+      at = take(at);
+    }
+    return undefined;
+  };
+}
+
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
 function step(name: string): (value: FieldValue) => FieldValue | undefined {

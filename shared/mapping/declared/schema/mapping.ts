@@ -16,7 +16,7 @@ import {
 } from './words.ts';
 
 const template = words(
-  'Text with fields: `${path|modifier:argument}`. Modifiers, left to right: pad:N (zero-padded integer), hash:N (first N hexadecimal digits of the SHA-256), salt:N (bucket of N), reverse (characters) or reverse:. (parts), timestamp:unit (reads an instant of the years 0 to 9999), inverted:unit (newest first), utc:year|month|day|hour, escape (percent-encodes the delimiter), default:text, hex, lower, upper. `$$` is a dollar sign.',
+  'Text with fields: `${path|modifier:argument}`. Modifiers, left to right: pad:N (zero-padded integer), hash:N (first N hexadecimal digits of the SHA-256), salt:N (bucket of N), reverse (characters) or reverse:. (parts), timestamp:unit (reads an instant of the years 0 to 9999), inverted:unit (newest first), utc:year|month|day|hour, escape (percent-encodes the delimiter), default:text, hex, lower, upper, number (one text for equal numbers: 1.0 and 1e0 are 1; without it a number keeps its spelling). `$$` is a dollar sign.',
 );
 
 const rowKeySchema = z

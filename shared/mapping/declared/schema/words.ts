@@ -33,7 +33,7 @@ export const nullMode = z
 export const missingMode = z
   .enum(['reject', 'null'])
   .describe(
-    'Meaning of a field that the record does not have: `reject` refuses the record, `null` takes it for a null. Default `reject`, because a misspelt path would otherwise write nulls forever.',
+    'Meaning of a field that the record does not have: `reject` refuses the record, `null` takes it for a null; a text, number, boolean or list where the path wants an object is no missing field and refuses the record. Default `reject`, because a misspelt path would otherwise write nulls forever.',
   );
 
 export const timeUnit = z

@@ -109,7 +109,7 @@ describe('a template that cannot be right is refused with the position', () => {
     ['${a', 'a field must end with "}" (at character 1)'],
     ['x${a b}', 'unexpected " " in a field (at character 5)'],
     ['cost $5 ${a}', 'write $$ for a dollar sign and ${…} for a field (at character 6)'],
-    ['${a|padd:3}', 'a modifier must be one of pad, hash, salt, reverse, timestamp, inverted, utc, escape, default, hex, lower, upper (at character 5)'],
+    ['${a|padd:3}', 'a modifier must be one of pad, hash, salt, reverse, timestamp, inverted, utc, escape, default, hex, lower, upper, number (at character 5)'],
     ['${a|constructor}', 'a modifier must be one of'],
     ['${a|pad}', 'pad needs a number from 1 to 76, as in pad:1 (at character 5)'],
     ['${a|pad:77}', 'pad needs a number from 1 to 76'],

@@ -18,6 +18,18 @@ describe('JSON', () => {
     ['no JSON', Buffer.from('{"a":secret}'), 'record: must be JSON, got other text'],
     ['nothing', Buffer.alloc(0), 'record: must be JSON, got other text'],
     ['marked numbers before the error', Buffer.from('{"a":1.5,"b":2.5,x}'), 'at position 17'],
+    [
+      'a byte order mark',
+      Buffer.from('\uFEFF{}'),
+      'record: must be JSON in UTF-8, got a byte order mark before the JSON',
+    ],
+    ['UTF-16 with its mark', Buffer.from('\uFEFF{"a":"é"}', 'utf16le'), 'record: must be JSON in UTF-8, got UTF-16'],
+    ['UTF-16 without one', Buffer.from('{"a":1}', 'utf16le'), 'record: must be JSON in UTF-8, got UTF-16'],
+    [
+      'UTF-16 of the other order',
+      Buffer.from('{"a":1}', 'utf16le').swap16(),
+      'record: must be JSON in UTF-8, got UTF-16',
+    ],
     ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'record: must be JSON in UTF-8, got other bytes'],
   ])('%s is refused, quoting nothing', async (_name, data, rule) => {
     const { decode } = await loadDecoder({ type: 'json' });

@@ -64,6 +64,19 @@ describe('a template renders', () => {
     expect(await keyOf('${n|pad:20}', jsonRecord('{"n":10000000001922600}'))).toBe('00010000000001922600');
   });
 
+  test.each([['1'], ['1.0'], ['1e0'], ['"1.00"'], ['10e-1']])(
+    'equal numbers as one text where it is asked to: %s',
+    async (n) => {
+      expect(await keyOf('${n|number}', jsonRecord(`{"n":${n}}`))).toBe('1');
+    },
+  );
+
+  test('numbers in plain notation without an exponent, and nothing that is no number', async () => {
+    expect(await keyOf('${n|number}', jsonRecord('{"n":-1200e-4}'))).toBe('-0.12');
+    expect(await keyOf('${n|number}', jsonRecord('{"n":1e20}'))).toBe('100000000000000000000');
+    await expect(keyOf('${n|number}', jsonRecord('{"n":"a"}'))).rejects.toThrow('n: must be a number, got a text');
+  });
+
   test('letters in UTF-8 and in the asked case', async () => {
     expect(await keyOf('${name}', recordOf(sample))).toBe(Buffer.from('grün').toString('latin1'));
     expect(await keyOf('${Mixed|lower}-${Mixed|upper}', recordOf(sample))).toBe('abc-ABC');
