@@ -60,6 +60,8 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
 async function settleRecords(message: PushedMessage, sink: BulkSink, signal: AbortSignal): Promise<Settled[]> {
   const { clock, metrics } = sink.runtime;
   const settled: Settled[] = [];
+  /** Rejections that nothing was sent for. */
+  const unsent: { readonly table: TableName; readonly status: Status }[] = [];
   const { promise: allSettled, resolve, reject } = Promise.withResolvers<undefined>();
   /** Records without an outcome, and this loop itself. */
   let open = 1;
@@ -87,7 +89,7 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
     const known = refusedUnsent(entry) ?? rejectionKnown(record, table, sink);
     if (known) {
       metrics.count('errorClass.errors', 1, known.code);
-      sink.rejections.rejected(table, known);
+      unsent.push({ table, status: known });
       settled[index] = rejected(known, record, table, entry);
       continue;
     }
@@ -107,6 +109,10 @@ async function settleRecords(message: PushedMessage, sink: BulkSink, signal: Abo
   }
   close();
   await allSettled;
+  // They were decided before anything of the message could be applied, which would start the count over.
+  if (!settled.some(({ kind }) => kind === 'applied')) {
+    for (const { table, status } of unsent) sink.rejections.rejected(table, status);
+  }
   return settled;
 }
 
