@@ -51,10 +51,10 @@ export const DEMOS: Readonly<Record<DemoName, Demo>> = {
     run: (options) => runDemo({ ...options, pipeline: 'mapped' }),
   },
   staged: {
-    about: 'sums that must be exact, with a committer that is killed',
+    about: 'sums that must be exact, with a committer that is killed and records that are refused',
     flights: { byDefault: 6000, atMost: DEPARTURE_COUNT },
     takes: 'about a minute',
-    shows: 'every checkpoint with its times, and what went wrong on purpose',
+    shows: 'every checkpoint with its times, what went wrong on purpose, and what is set apart',
     run: runStagedDemo,
   },
   requests: {

@@ -17,6 +17,12 @@ export const atLeast = (what: string, got: number, mustBe: number): Check => ({
   isRight: got >= mustBe,
 });
 
+/** For what must not cost more. */
+export const atMost = (what: string, got: number, mustBe: number): Check => ({
+  ...{ what: `${what} (at most)`, got, mustBe },
+  isRight: got <= mustBe,
+});
+
 /** The last line of a run. */
 export function conclude(checks: readonly Check[]): string {
   const wrong = checks.filter(({ isRight }) => !isRight);

@@ -1,4 +1,5 @@
 import { Firestore, type QueryDocumentSnapshot } from '@google-cloud/firestore';
+import { readSetApart, type SetApart } from './rests.ts';
 
 /** One checkpoint as its document tells of it; times in milliseconds since the epoch. */
 export interface Checkpoint {
@@ -17,24 +18,39 @@ export interface Checkpoint {
 export interface StagedState extends AsyncDisposable {
   /** Lowest number first. */
   checkpoints(pipeline: string): Promise<Checkpoint[]>;
-  /** Segments that are there, and what is set apart. */
+  /** Segments that are there. */
   segments(pipeline: string): Promise<number>;
+  /** Segments of which something is set apart. */
+  rests(pipeline: string): Promise<number>;
+  /** What is set apart of them. */
+  setApart(pipeline: string): Promise<SetApart[]>;
 }
 
 export function openStagedState(firestoreHost: string, projectId: string): StagedState {
   const firestore = new Firestore({ projectId, host: firestoreHost, ssl: false });
-  const pipelineOf = (name: string) => firestore.collection('pipelines').doc(name);
+  const collectionOf = (pipeline: string, name: string) =>
+    firestore.collection('pipelines').doc(pipeline).collection(name);
+  const countOf = async (pipeline: string, name: string): Promise<number> =>
+    (await collectionOf(pipeline, name).count().get()).data().count;
   return {
     async checkpoints(pipeline) {
-      const { docs } = await pipelineOf(pipeline).collection('checkpoints').orderBy('number').get();
+      const { docs } = await collectionOf(pipeline, 'checkpoints').orderBy('number').get();
       return docs.map((document) => readCheckpoint(pipeline, document));
     },
-    async segments(pipeline) {
-      const collections = ['segments', 'rests'].map((name) => pipelineOf(pipeline).collection(name).count().get());
-      return (await Promise.all(collections)).reduce((sum, counted) => sum + counted.data().count, 0);
+    segments: (pipeline) => countOf(pipeline, 'segments'),
+    rests: (pipeline) => countOf(pipeline, 'rests'),
+    async setApart(pipeline) {
+      const { docs } = await collectionOf(pipeline, 'rests').get();
+      return docs.map((document) => readSetApart(document.id, bytesOf(document)));
     },
     [Symbol.asyncDispose]: () => firestore.terminate(),
   };
+}
+
+function bytesOf(document: QueryDocumentSnapshot): Uint8Array {
+  const payload: unknown = document.get('payload');
+  if (payload instanceof Uint8Array) return payload;
+  throw new TypeError(`${document.ref.path}: payload must be bytes`);
 }
 
 function readCheckpoint(pipeline: string, document: QueryDocumentSnapshot): Checkpoint {

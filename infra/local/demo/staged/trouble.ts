@@ -1,7 +1,7 @@
 import { sleep, systemClock } from '../../../../shared/base/clock.ts';
 import type { RunningFunction } from '../../run/start-functions.ts';
 import { onSubscription } from '../../servers/pubsub/faults.ts';
-import { onTable } from '../../servers/bigtable/faults.ts';
+import { onRows, onTable } from '../../servers/bigtable/faults.ts';
 import type { Platform } from '../base/platform.ts';
 
 /** What goes wrong in a run, on purpose, and how often it did. */
@@ -10,6 +10,8 @@ export interface Trouble {
   counts(): readonly (readonly [what: string, times: number])[];
   /** Resolves when so many writes of the pipeline's committer are applied that will never be answered. */
   untilAnswersAreLost(signal: AbortSignal): Promise<number>;
+  /** Requests for the hot row of the victim's table: writes, and reads of its markers. */
+  hotRequests(): number;
 }
 
 /** Of so many acknowledged pushes of records one is delivered again. */
@@ -22,10 +24,14 @@ const ANSWER_LOST_EVERY = 101;
 const UNANSWERED = 20;
 const POLL_MILLIS = 20;
 
-/** @param victim the table of the committer that is going to be killed. */
+/**
+ * @param victim the table of the committer that is going to be killed.
+ * @param hotRow its row that many records wait for meanwhile.
+ */
 export function makeTrouble(
   { connector, servers: { bigtable, firestore, pubsub } }: Platform,
   victim: string,
+  hotRow: string,
 ): Trouble {
   const duplicated = (purpose: 'records' | 'work', every: number): { readonly hits: number }[] =>
     connector.plan.subscriptions
@@ -41,6 +47,19 @@ export function makeTrouble(
       );
   const again = duplicated('records', RECORDS_AGAIN_EVERY);
   const workAgain = duplicated('work', WORK_AGAIN_EVERY);
+  // No fault at all, but it counts; first of all, so that none is counted by another rule.
+  const [isVictim, isHot] = [onTable(victim), onRows(hotRow)];
+  const served = { times: Infinity, effect: { kind: 'delay', delayMillis: 0 } } as const;
+  const hot = [
+    bigtable.faults.add({
+      ...{ method: 'CheckAndMutateRow', ...served },
+      where: (request) => isVictim(request) && isHot(request),
+    }),
+    bigtable.faults.add({
+      ...{ method: 'ReadRows', ...served },
+      where: (request) => isVictim(request) && (request.rows?.rowKeys ?? []).some((rowKey) => isHot({ rowKey })),
+    }),
+  ];
   const unanswered = bigtable.faults.add({
     method: 'CheckAndMutateRow',
     where: onTable(victim),
@@ -71,6 +90,7 @@ export function makeTrouble(
       while (unanswered.hits < UNANSWERED) await sleep(systemClock, POLL_MILLIS, signal);
       return unanswered.hits;
     },
+    hotRequests: () => hits(hot),
   };
 }
 
