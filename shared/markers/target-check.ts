@@ -83,9 +83,9 @@ export class TargetCheck {
       const isFresh = !this.#known.has(key);
       const found = await this.#look(key, target, families, signal);
       if (isSound(found)) return undefined;
-      if (isFresh || !this.#mayReadAgain(key, found)) return this.#unsound(key, target, found);
-      // A fix may have come since the target was read.
-      this.#known.delete(key);
+      if (isFresh) return this.#unsound(key, target, found);
+      // A fix may have come since the target was read. Whoever asks meanwhile waits for the same reading.
+      if (this.#mayReadAgain(key, found)) this.#known.delete(key);
       const again = await this.#look(key, target, families, signal);
       return isSound(again) ? undefined : this.#unsound(key, target, again);
     } catch (error) {

@@ -225,6 +225,14 @@ describe('the check of a target', () => {
     expect(await ask(['other'])).toMatchObject({ kind: 'families' });
   });
 
+  test('reads it once for all who ask together for a family that was just made, and lets all of them through', async () => {
+    const { admin, ask } = checking();
+    await ask();
+    admin.families.set('new', RAW);
+    expect(await Promise.all([ask(['new']), ask(['new']), ask(['new'])])).toEqual([undefined, undefined, undefined]);
+    expect(admin.reads).toHaveLength(2);
+  });
+
   test('asks again at every attempt while it is not sound', async () => {
     const { admin, ask } = checking();
     admin.families.delete('markers');
