@@ -16,4 +16,4 @@ test('the demo of the staged sink ends well, and tells of checkpoints, of the ki
   expect(text).toMatch(/^flights {3,}1 .*\d$/m);
   expect(text).toContain('Every count is as it must be.');
   expect(isRight).toBe(true);
-}, 120_000);
+}, 180_000);
