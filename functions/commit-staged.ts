@@ -1,6 +1,7 @@
 import { ConfigError, RedeliverError } from '../shared/base/errors.ts';
 import type { PushedMessage } from '../shared/model/record.ts';
 import { CompletedNumber } from '../shared/staged/commit/completed-number.ts';
+import { ClusterGuard } from '../shared/staged/commit/cluster-guard.ts';
 import type { Committer } from '../shared/staged/commit/committer.ts';
 import { drainWork } from '../shared/staged/commit/drain-work.ts';
 import type { CommitWork } from '../shared/staged/work-message.ts';
@@ -36,7 +37,8 @@ export async function startCommitStaged(env: Environment, surroundings: Surround
   const { onRejected, close } = stagedPoliciesOf(instance);
   const store = databases.stores(commit.firestore, name).committing;
   const completed = new CompletedNumber(store, runtime.logger);
-  const committer: Committer = { ...writing, store, completed, onRejected, runtime };
+  const targets = new ClusterGuard({ targets: writing.targets, store, confirmed: commit.confirmChange });
+  const committer: Committer = { ...writing, targets, store, completed, onRejected, runtime };
   return pushHandler(instance, {
     process: (message, signal) => drainWork(workOf(message, name), committer, signal),
     onDrain: () => undefined,

@@ -2,6 +2,7 @@ import type { ResolvedStagedSink } from '../../shared/config/resolved.ts';
 import { ClientPool } from '../../shared/google/bigtable/clients.ts';
 import { createReadMarkers } from '../../shared/google/bigtable/read-markers.ts';
 import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
+import type { TargetCheck } from '../../shared/markers/target-check.ts';
 import { MarkedWrites } from '../../shared/staged/write/marked-writes.ts';
 import type { EnvelopeWriting } from '../../shared/staged/write/write-envelopes.ts';
 import type { Instance } from './instance.ts';
@@ -9,6 +10,7 @@ import { openTargetCheck } from './target-check.ts';
 
 /** What applies the envelopes of an instance, with the clients it sends by. */
 export interface OpenedWriting extends EnvelopeWriting {
+  readonly targets: TargetCheck;
   /** Closes clients that have long been idle. Cheap. */
   readonly sweep: () => void;
   readonly close: () => void;

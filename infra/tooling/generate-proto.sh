@@ -64,7 +64,7 @@ admin=google.bigtable.admin.v2
 generate unknownFields=true "
   $(methods $admin.BigtableTableAdmin CreateTable ListTables GetTable UpdateTable DeleteTable ModifyColumnFamilies \
   DropRowRange GenerateConsistencyToken CheckConsistency)
-  $(methods $admin.BigtableInstanceAdmin GetAppProfile)"
+  $(methods $admin.BigtableInstanceAdmin GetAppProfile UpdateAppProfile)"
 generate unknownFields=false "
   $(methods $v2.Bigtable ReadRows SampleRowKeys MutateRow MutateRows CheckAndMutateRow PingAndWarm ReadModifyWriteRow \
   GenerateInitialChangeStreamPartitions ReadChangeStream)

@@ -40,6 +40,8 @@ interface Known {
   lastUsed: number;
   /** When it is read again in the background; `Infinity` while it is being read. */
   nextReadAt: number;
+  /** Where its profile routes; undefined until it is read, and for an emulator without profiles. */
+  cluster?: string | undefined;
 }
 
 /** Reading a target takes two admin calls; neither is waited for longer. */
@@ -95,6 +97,11 @@ export class TargetCheck {
     }
   }
 
+  /** The cluster that the target's profile routes to, as the last check found it; undefined where it found none. */
+  clusterOf(target: Target): string | undefined {
+    return this.#known.get(targetKey(target))?.cluster;
+  }
+
   /** A write to the target failed in a way that says that it may have changed: it is read again before the next. */
   forget(target: Target): void {
     this.#known.delete(targetKey(target));
@@ -111,6 +118,7 @@ export class TargetCheck {
     }
     known.lastUsed = now;
     const reading = await abortable(known.reading, signal);
+    known.cluster = reading.profile.kind === 'found' ? reading.profile.cluster : undefined;
     if (reading.profile.kind === 'unchecked') this.#warnUnchecked(target);
     const problems = targetProblems(target, reading, this.#options);
     const isDeclared = (family: string): boolean => Object.hasOwn(this.#options.declaredFamilies, family);

@@ -11,7 +11,13 @@ export interface Target {
 
 /** What an app profile allows, as far as it was found. */
 export type ProfileReading =
-  | { readonly kind: 'found'; readonly isSingleCluster: boolean; readonly isTransactional: boolean }
+  | {
+      readonly kind: 'found';
+      readonly isSingleCluster: boolean;
+      readonly isTransactional: boolean;
+      /** Id of the one that it routes to. */
+      readonly cluster?: string;
+    }
   | { readonly kind: 'missing' }
   /** An emulator that knows nothing of profiles. */
   | { readonly kind: 'unchecked' };

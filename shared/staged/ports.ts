@@ -101,6 +101,13 @@ export interface FinishedRest {
   readonly rest?: NewRest;
 }
 
+/** In which cluster of a Bigtable instance a pipeline's markers are. */
+export interface MarkerCluster {
+  /** `project.instance`. */
+  readonly instance: string;
+  readonly cluster: string;
+}
+
 /** The committer's view. */
 export interface CommittingStore {
   /** Undefined before the first coordinator. */
@@ -118,6 +125,11 @@ export interface CommittingStore {
   readRests(ids: readonly string[], signal: AbortSignal): Promise<readonly StoredRest[]>;
   /** As it was read; `conflict`: somebody else was faster, and nothing was changed. */
   finishRest(finished: FinishedRest, signal: AbortSignal): Promise<CommitResult>;
+  /**
+   * Notes the cluster of an instance in the pipeline's document where none is noted, or where `instead` is, and resolves
+   * with the one that is noted then. Before the first coordinator nothing is noted, and the cluster itself is given back.
+   */
+  noteCluster(wanted: MarkerCluster, instead: string | undefined, signal: AbortSignal): Promise<string>;
 }
 
 /** What `status` reads. */

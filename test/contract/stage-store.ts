@@ -11,6 +11,7 @@ import {
 import {
   type CommittingStore,
   type CoordinatorStore,
+  type MarkerCluster,
   MAX_SEGMENT_BYTES,
   type NewRest,
   type NewSegment,
@@ -379,6 +380,57 @@ export function stageStoreContract(title: string, open: () => Promise<StageStore
         expect(read?.payload.equals(large.payload)).toBe(true);
         expect(await stores.committing.finishRest({ stored: read! }, signal)).toBe('committed');
         expect(await stores.committing.readRests([large.head.id], signal)).toEqual([]);
+      });
+    });
+
+    describe('the cluster of an instance', () => {
+      const at = (cluster: string, instance = 'p.i'): MarkerCluster => ({ instance, cluster });
+
+      test('is noted once, for each instance, and whoever finds another one is told', async () => {
+        await complete(stores, 1);
+        const { committing } = stores;
+        expect(await committing.noteCluster(at('c1'), undefined, signal)).toBe('c1');
+        expect(await committing.noteCluster(at('c2'), undefined, signal)).toBe('c1');
+        expect(await committing.noteCluster(at('c2', 'p.other'), undefined, signal)).toBe('c2');
+        expect(await committing.noteCluster(at('c1', 'p.other'), undefined, signal)).toBe('c2');
+        expect(await committing.noteCluster(at('c1'), undefined, signal)).toBe('c1');
+      });
+
+      test('is replaced where it is the one that is to be replaced', async () => {
+        await complete(stores, 1);
+        const { committing } = stores;
+        await committing.noteCluster(at('c1'), undefined, signal);
+        expect(await committing.noteCluster(at('c3'), 'c2', signal)).toBe('c1');
+        expect(await committing.noteCluster(at('c2'), 'c1', signal)).toBe('c2');
+        expect(await committing.noteCluster(at('c3'), 'c1', signal)).toBe('c2');
+        expect(await committing.noteCluster(at('c1', 'p.other'), 'c2', signal)).toBe('c1');
+      });
+
+      test('stays when a coordinator writes the pipeline, and one that read it before has lost', async () => {
+        await complete(stores, 1);
+        const before = await stores.coordinator.readPipeline(signal);
+        await stores.committing.noteCluster(at('c1'), undefined, signal);
+        const value = pipelineAt({ completed: 1, countedAt: NOW + 5 });
+        expect(await stores.coordinator.commit({ pipeline: { version: before?.version, value } }, signal)).toBe(
+          'conflict',
+        );
+        await complete(stores, 2);
+        expect(await stores.committing.noteCluster(at('c2'), undefined, signal)).toBe('c1');
+        expect((await stores.coordinator.readPipeline(signal))?.value.completed).toBe(2);
+      });
+
+      test('is noted by one of many at once, and all are told the same', async () => {
+        await complete(stores, 1);
+        const told = await Promise.all(
+          ['c1', 'c2', 'c3', 'c4'].map((cluster) => stores.committing.noteCluster(at(cluster), undefined, signal)),
+        );
+        expect(new Set(told).size).toBe(1);
+      });
+
+      test('is nowhere to be noted before the first coordinator', async () => {
+        expect(await stores.committing.noteCluster(at('c1'), undefined, signal)).toBe('c1');
+        expect(await stores.committing.noteCluster(at('c2'), undefined, signal)).toBe('c2');
+        expect(await stores.committing.readPipeline(signal)).toBeUndefined();
       });
     });
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { decodeSegment, encodeSegment } from '../../shared/staged/envelope/segment.ts';
 import { numberOf } from '../../shared/staged/segment-id.ts';
 import type { IdRange } from '../../shared/staged/segment-id.ts';
+import type { PipelineState } from '../../shared/staged/state.ts';
 import type { MemoryStageStore } from '../support/memory-stage-store.ts';
 import { findMutant } from './staged/hold.ts';
 import type { Mutant } from './staged/world.ts';
@@ -25,6 +26,22 @@ const isLook = ({ from, to }: IdRange): boolean => /^[0-7]-\d{12}-$/.test(from) 
 const firstOf = ({ from }: IdRange): number => Number(from.slice(2, 14));
 
 const MUTANTS: Readonly<Record<string, Mutant>> = {
+  'a committer does not look at the cluster that the markers are in': {
+    committing: (store) => ({
+      async noteCluster(found, instead, signal) {
+        await store.committing.noteCluster(found, instead, signal);
+        return found.cluster;
+      },
+    }),
+  },
+  'a stager does not read what identities hang on': {
+    staging: (store) => ({
+      async readPipeline(signal) {
+        const pipeline = await store.staging.readPipeline(signal);
+        return pipeline && withoutFingerprint(pipeline);
+      },
+    }),
+  },
   'committed is counted down by what is finished, and not looked for': countingDown(),
   'a segment is deleted before its last answer': {
     committing: (store) => ({
@@ -65,6 +82,12 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     }),
   },
 };
+
+function withoutFingerprint(pipeline: PipelineState): PipelineState {
+  return Object.fromEntries(
+    Object.entries(pipeline).filter(([name]) => name !== 'fingerprint'),
+  ) as unknown as PipelineState;
+}
 
 test.each(Object.entries(MUTANTS))(
   '%s: one of a thousand schedules shows it',

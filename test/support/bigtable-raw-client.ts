@@ -4,6 +4,8 @@ import {
   BigtableTableAdminDefinition,
   type CreateTableRequest,
 } from '../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
+import { BigtableInstanceAdminDefinition } from '../../shared/proto/google/bigtable/admin/v2/bigtable_instance_admin.ts';
+import { AppProfile } from '../../shared/proto/google/bigtable/admin/v2/instance.ts';
 import { Table, type ColumnFamily } from '../../shared/proto/google/bigtable/admin/v2/table.ts';
 import type { Type } from '../../shared/proto/google/bigtable/admin/v2/types.ts';
 import {
@@ -27,6 +29,7 @@ export const INSTANCE = 'projects/p/instances/i';
 export interface RawClient {
   readonly data: ClientOf<BigtableDefinition>;
   readonly admin: ClientOf<BigtableTableAdminDefinition>;
+  readonly instance: ClientOf<BigtableInstanceAdminDefinition>;
   close(): void;
 }
 
@@ -34,12 +37,15 @@ export function connect(address: string): RawClient {
   const options = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 };
   const data = connectTo(BigtableDefinition, address, options);
   const admin = connectTo(BigtableTableAdminDefinition, address, options);
+  const instance = connectTo(BigtableInstanceAdminDefinition, address, options);
   return {
     data,
     admin,
+    instance,
     close: () => {
       data.close();
       admin.close();
+      instance.close();
     },
   };
 }
@@ -100,6 +106,30 @@ export const addFamily = (
       },
     ],
     ignoreWarnings: false,
+  });
+
+/**
+ * Fails a profile of the instance over by hand.
+ *
+ * @param cluster undefined: any cluster from now on.
+ */
+export const routeTo = (
+  { instance }: RawClient,
+  profile: string,
+  cluster: string | undefined,
+  { allowTransactionalWrites = true, updateMask }: { allowTransactionalWrites?: boolean; updateMask?: string[] } = {},
+): Promise<unknown> =>
+  unary(instance.updateAppProfile.bind(instance), {
+    appProfile: {
+      ...blank(AppProfile),
+      name: `${INSTANCE}/appProfiles/${profile}`,
+      routingPolicy:
+        cluster === undefined
+          ? { $case: 'multiClusterRoutingUseAny', value: { clusterIds: [], affinity: undefined } }
+          : { $case: 'singleClusterRouting', value: { clusterId: cluster, allowTransactionalWrites } },
+    },
+    updateMask,
+    ignoreWarnings: true,
   });
 
 export const setCell = (

@@ -3,6 +3,7 @@ import { failPolicy, type FailurePolicy } from '../../shared/letters/policy.ts';
 import type { FailedRecord } from '../../shared/letters/failed-record.ts';
 import { NO_AMOUNT } from '../../shared/staged/state.ts';
 import type { CommitWork } from '../../shared/staged/work-message.ts';
+import { ClusterGuard } from '../../shared/staged/commit/cluster-guard.ts';
 import { CompletedNumber } from '../../shared/staged/commit/completed-number.ts';
 import type { Committer } from '../../shared/staged/commit/committer.ts';
 import { drainWork } from '../../shared/staged/commit/drain-work.ts';
@@ -22,7 +23,7 @@ export interface CommitterHarness extends MarkedWritesHarness {
   readonly admin: FakeTargetAdmin;
   readonly logs: Readonly<Record<string, unknown>>[];
   /** Committers of further instances share the store and the table. */
-  readonly newCommitter: (onRejected?: FailurePolicy) => Committer;
+  readonly newCommitter: (onRejected?: FailurePolicy, confirmChange?: string) => Committer;
   /** Stages segments, each under a name of its own, and completes the checkpoint that owns them. */
   readonly checkpoint: (number: number, segments: Readonly<Record<string, readonly Envelope[]>>) => Promise<void>;
   /** The id of a segment of {@link checkpoint}. */
@@ -47,10 +48,14 @@ export function committing(
     logs.push(JSON.parse(line) as Readonly<Record<string, unknown>>);
   });
   const runtime = testRuntime({ clock, random: () => 0.5, metrics, logger });
-  const newCommitter = (onRejected: FailurePolicy = failPolicy()): Committer => ({
+  const newCommitter = (onRejected: FailurePolicy = failPolicy(), confirmed?: string): Committer => ({
     store: store.committing,
     writes: harness.another(),
-    targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, runtime }),
+    targets: new ClusterGuard({
+      targets: new TargetCheck({ declaredFamilies: {}, idleMillis: 3_600_000 }, { admin, runtime }),
+      store: store.committing,
+      confirmed,
+    }),
     onRejected,
     completed: new CompletedNumber(store.committing, logger),
     runtime,

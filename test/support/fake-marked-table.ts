@@ -23,6 +23,8 @@ export interface FakeTableOptions {
   readonly lookMishap?: (question: MarkerQuestion) => StatusName | undefined;
   /** The maxAge of the marker family: older markers are not seen any more. */
   readonly markerMaxAgeMillis?: number;
+  /** Told of each request whose effects are applied here, and not of those that are received. */
+  readonly onApplied?: (request: CheckAndMutateRowRequest) => void;
 }
 
 interface Row {
@@ -101,6 +103,13 @@ export class FakeMarkedTable {
     return { kind: 'answered', present: new Set(present) };
   }
 
+  /** What another cluster has applied: its condition is decided. */
+  receive({ rowKey, predicateFilter, falseMutations }: CheckAndMutateRowRequest): void {
+    const row = this.row(rowKey.toString());
+    const { family } = asked(predicateFilter);
+    for (const mutation of falseMutations) apply(mutation, row, family);
+  }
+
   #answer(request: CheckAndMutateRowRequest, key: string): RowReply {
     const mishap = this.#options.mishap?.(request);
     if (mishap?.when === 'before') return failure(mishap.code, mishap.message);
@@ -108,7 +117,10 @@ export class FakeMarkedTable {
     const row = this.row(key);
     const { family, identities } = asked(request.predicateFilter);
     const predicateMatched = identities.some((identity) => this.#isThere(row.markers.get(identity)));
-    if (!predicateMatched) for (const mutation of request.falseMutations) apply(mutation, row, family);
+    if (!predicateMatched) {
+      for (const mutation of request.falseMutations) apply(mutation, row, family);
+      this.#options.onApplied?.(request);
+    }
     if (mishap) return failure(mishap.code, mishap.message);
     return conditionalReply(predicateMatched);
   }

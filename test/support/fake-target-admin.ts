@@ -7,7 +7,7 @@ const FOR_EVER: TargetFamily = { type: 'raw', keptMillis: Infinity };
 
 /** The admin APIs of an instance that a test describes: by default a transactional profile, and a table as it should be. */
 export class FakeTargetAdmin implements TargetAdmin {
-  profile: ProfileReading = { kind: 'found', isSingleCluster: true, isTransactional: true };
+  profile: ProfileReading = { kind: 'found', isSingleCluster: true, isTransactional: true, cluster: 'c1' };
   families = new Map<string, TargetFamily>([
     ['markers', FOR_EVER],
     ['f', FOR_EVER],

@@ -71,6 +71,8 @@ export class MemoryStageStore {
   readonly #segments = new Map<string, StoredSegment>();
   readonly #rests = new Map<string, Versioned<NewRest>>();
   readonly #checkpoints = new Map<number, CheckpointState>();
+  /** By instance, the cluster that the markers are in. */
+  readonly #clusters = new Map<string, string>();
   /** Ids in their order, with some that are gone; undefined where it has to be made anew. */
   #order: readonly string[] | undefined;
   #lastVersion = 0;
@@ -98,6 +100,11 @@ export class MemoryStageStore {
 
   get checkpoints(): readonly CheckpointState[] {
     return [...this.#checkpoints.values()].toSorted((left, right) => left.number - right.number);
+  }
+
+  /** The cluster that is noted for an instance. */
+  clusterOf(instance: string): string | undefined {
+    return this.#clusters.get(instance);
   }
 
   /** Payloads of what is set apart. */
@@ -135,6 +142,7 @@ export class MemoryStageStore {
   /** As if somebody had deleted it by hand. */
   losePipeline(): void {
     this.#pipeline = undefined;
+    this.#clusters.clear();
   }
 
   #stagingView(): StagingStore {
@@ -244,6 +252,17 @@ export class MemoryStageStore {
             this.#deleted(`rests/${head.id}`, 1 + head.parts);
           }
           return 'committed';
+        }),
+      noteCluster: ({ instance, cluster }, instead, signal) =>
+        this.#call('noteCluster', signal, () => {
+          this.billed.reads += 1;
+          if (!this.#pipeline) return cluster;
+          const noted = this.#clusters.get(instance);
+          if (noted !== undefined && noted !== instead) return noted;
+          this.#clusters.set(instance, cluster);
+          // It is in the pipeline's document, so whoever read that before has lost.
+          this.#pipeline = this.#stored('pipeline', this.#pipeline.value);
+          return cluster;
         }),
     };
   }

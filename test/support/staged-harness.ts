@@ -4,7 +4,11 @@ import type { Handler } from '../../functions/parts/entry-point.ts';
 import { startCommitStaged } from '../../functions/commit-staged.ts';
 import { startStagedSink } from '../../functions/staged-sink.ts';
 import type { Environment, Surroundings } from '../../functions/parts/surroundings.ts';
-import { type LocalBigtable, startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
+import {
+  type LocalBigtable,
+  type LocalBigtableOptions,
+  startBigtableServer,
+} from '../../infra/local/servers/bigtable/server.ts';
 import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { systemRandom } from '../../shared/base/random.ts';
@@ -29,6 +33,18 @@ import { testRuntime } from './runtime.ts';
 export interface StagedOptions {
   /** Options of the pipeline over those of the harness. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
+  /** Of the Bigtable: its clusters, its profiles, a clock of its own. */
+  readonly bigtable?: LocalBigtableOptions;
+}
+
+/** The functions of one revision of the pipeline. */
+export interface Revision {
+  /** One push to `stagedSink`. */
+  push(message: TestMessage): Promise<Answer>;
+  /** One tick of the coordinator: the work that it sends out. */
+  tick(): Promise<readonly CommitWork[]>;
+  /** One push to `commitStaged`, or of any other data. */
+  commit(work: CommitWork | Buffer): Promise<Answer>;
 }
 
 /**
@@ -36,22 +52,19 @@ export interface StagedOptions {
  * the framework would; a test plays the scheduler and Pub/Sub. The table `t` has the families `f`, `sums` (int64-sum)
  * and `markers`.
  */
-export interface StagedHarness extends AsyncDisposable {
+export interface StagedHarness extends AsyncDisposable, Revision {
   readonly bigtable: LocalBigtable;
   readonly firestore: LocalFirestore;
   readonly client: RawClient;
   readonly logs: readonly LogLine[];
-  /** One push to `stagedSink`. */
-  push(message: TestMessage): Promise<Answer>;
   /** One push of the topic for replays to `stagedSink`. */
   pushLetter(message: TestMessage): Promise<Answer>;
   /** Another instance of `stagedSink`. */
   another(): Promise<(message: TestMessage) => Promise<Answer>>;
-  /** One tick of the coordinator: the work that it sends out. */
-  tick(): Promise<readonly CommitWork[]>;
-  /** One push to `commitStaged`, or of any other data. */
-  commit(work: CommitWork | Buffer): Promise<Answer>;
-  rows(): Promise<ReadRow[]>;
+  /** New instances, with options over those of the harness, beside those that are there. */
+  revision(pipeline: Readonly<Record<string, unknown>>): Promise<Revision>;
+  /** @param appProfileId default: the default profile. */
+  rows(appProfileId?: string): Promise<ReadRow[]>;
   count(metric: string, label?: string): number;
 }
 
@@ -64,8 +77,8 @@ const STAGING = {
   patienceMillis: 600_000,
 };
 
-export async function startStaged({ pipeline }: StagedOptions = {}): Promise<StagedHarness> {
-  const bigtable = await startBigtableServer();
+export async function startStaged({ pipeline, bigtable: served = {} }: StagedOptions = {}): Promise<StagedHarness> {
+  const bigtable = await startBigtableServer(served);
   const firestore = await startFirestoreServer();
   const client = connect(bigtable.address);
   await createTable(client, 't', { f: {}, markers: {}, sums: aggregateFamily('sum') });
@@ -75,10 +88,15 @@ export async function startStaged({ pipeline }: StagedOptions = {}): Promise<Sta
 
   const logs: LogLine[] = [];
   const instances: InstanceSignals[] = [];
-  const env: Environment = {
-    CONNECTOR_CONFIG: JSON.stringify({ pipelines: { [PIPELINE]: { ...basePipeline(bigtable.address), ...pipeline } } }),
-  };
-  const start = async (make: (env: Environment, surroundings: Surroundings) => Promise<Handler>): Promise<Handler> => {
+  const envOf = (more: Readonly<Record<string, unknown>>): Environment => ({
+    CONNECTOR_CONFIG: JSON.stringify({
+      pipelines: { [PIPELINE]: { ...basePipeline(bigtable.address), ...pipeline, ...more } },
+    }),
+  });
+  const start = async (
+    env: Environment,
+    make: (env: Environment, surroundings: Surroundings) => Promise<Handler>,
+  ): Promise<Handler> => {
     const signals = new InstanceSignals();
     const handler = await make(env, {
       clock: systemClock,
@@ -95,27 +113,37 @@ export async function startStaged({ pipeline }: StagedOptions = {}): Promise<Sta
       const { status, text = '' } = await handler(pushBody(message), path);
       return { status, text };
     };
-  const sink = await start(startStagedSink);
-  let committer: Promise<Handler> | undefined;
   let database: StageDatabase | undefined;
+  const revisionOf = (env: Environment, sink: Handler): Revision => {
+    let committer: Promise<Handler> | undefined;
+    return {
+      push: pushesTo(sink),
+      async tick() {
+        database ??= createStageDatabase({ databaseId: '(default)', projectId: 'p' });
+        return oneTick(database, env);
+      },
+      async commit(work) {
+        committer ??= start(env, startCommitStaged);
+        return pushesTo(await committer)({ data: Buffer.isBuffer(work) ? work : encodeWork(work) });
+      },
+    };
+  };
+  const env = envOf({});
+  const sink = await start(env, startStagedSink);
 
   return {
+    ...revisionOf(env, sink),
     bigtable,
     firestore,
     client,
     logs,
-    push: pushesTo(sink),
     pushLetter: pushesTo(sink, '/letters'),
-    another: async () => pushesTo(await start(startStagedSink)),
-    async tick() {
-      database ??= createStageDatabase({ databaseId: '(default)', projectId: 'p' });
-      return oneTick(database, env);
+    another: async () => pushesTo(await start(env, startStagedSink)),
+    async revision(more) {
+      const other = envOf(more);
+      return revisionOf(other, await start(other, startStagedSink));
     },
-    async commit(work) {
-      committer ??= start(startCommitStaged);
-      return pushesTo(await committer)({ data: Buffer.isBuffer(work) ? work : encodeWork(work) });
-    },
-    rows: () => readRows(client, `${INSTANCE}/tables/t`),
+    rows: (appProfileId = '') => readRows(client, `${INSTANCE}/tables/t`, { appProfileId }),
     count: (metric, label) => sumOf(logs, metric, label),
     async [Symbol.asyncDispose]() {
       for (const signals of instances) await signals.terminate();

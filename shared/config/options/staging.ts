@@ -51,7 +51,7 @@ export const checkpointOptions = {
   ),
   confirmChange: optional(
     text(
-      'Code that the functions print when identities would hang on other values than the pipeline was drained with (markerFamily, idAttribute with framing, or the subscription); with it the new values hold. Set it only once the pipeline is drained. Not with commit on-receipt.',
+      'Code that the functions print when identities would hang on other values than the pipeline was drained with (markerFamily, idAttribute with framing, or the subscription), or when appProfileId routes to another cluster than the one that the markers are in; with it the new values hold. Set it only once the pipeline is drained. Not with commit on-receipt.',
       (value) =>
         /^[0-9a-f]{12}$/.test(value) ? undefined : 'must be the code of 12 hexadecimal digits that the functions print',
       '12 hexadecimal digits',

@@ -67,10 +67,9 @@ async function readProfile(
   const answer = await callAdmin(channels, call, 'NOT_FOUND');
   if (!answer) return { kind: 'missing' };
   const { routingPolicy } = AppProfile.decode(answer);
-  const isSingleCluster = routingPolicy?.$case === 'singleClusterRouting' && routingPolicy.value.clusterId !== '';
-  return {
-    kind: 'found',
-    isSingleCluster,
-    isTransactional: isSingleCluster && routingPolicy.value.allowTransactionalWrites,
-  };
+  if (routingPolicy?.$case !== 'singleClusterRouting' || routingPolicy.value.clusterId === '') {
+    return { kind: 'found', isSingleCluster: false, isTransactional: false };
+  }
+  const { clusterId, allowTransactionalWrites } = routingPolicy.value;
+  return { kind: 'found', isSingleCluster: true, isTransactional: allowTransactionalWrites, cluster: clusterId };
 }

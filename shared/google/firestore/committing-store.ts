@@ -1,8 +1,23 @@
 import type { DocumentReference, DocumentSnapshot, WriteBatch } from '@google-cloud/firestore';
-import type { CommittingStore, FinishedSegment, NewRest, StoredRest, StoredSegment } from '../../staged/ports.ts';
+import type {
+  CommittingStore,
+  FinishedSegment,
+  MarkerCluster,
+  NewRest,
+  StoredRest,
+  StoredSegment,
+} from '../../staged/ports.ts';
 import { MAX_SEGMENT_BYTES } from '../../staged/ports.ts';
 import { StoreError } from '../../model/store.ts';
-import { readPayload, readRestHead, readSegmentHead, restFields, unchangedSince, versionOf } from './documents.ts';
+import {
+  readClusters,
+  readPayload,
+  readRestHead,
+  readSegmentHead,
+  restFields,
+  unchangedSince,
+  versionOf,
+} from './documents.ts';
 import {
   commitBatch,
   type OpenDocuments,
@@ -67,7 +82,38 @@ export function createCommittingStore(open: OpenDocuments): CommittingStore {
       }
       return resultOf(await commitBatch('finish a rest', batch, signal));
     },
+    async noteCluster(wanted, instead, signal) {
+      const documents = await open(signal);
+      for (let attempt = 1; attempt <= MAX_NOTES; attempt += 1) {
+        const noted = await noteOnce(documents, wanted, instead, signal);
+        if (noted !== undefined) return noted;
+      }
+      throw new StoreError(NOTE_CLUSTER, 'ABORTED', 'the pipeline was written by others meanwhile, again and again');
+    },
   };
+}
+
+const NOTE_CLUSTER = 'note the cluster of an app profile';
+
+/** The coordinator writes to the same document, once in a few seconds. */
+const MAX_NOTES = 5;
+
+/** The cluster that is noted then; undefined where somebody else was faster, and nothing was changed. */
+async function noteOnce(
+  { client, pipeline }: PipelineDocuments,
+  { instance, cluster }: MarkerCluster,
+  instead: string | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const snapshot = await storeCall(NOTE_CLUSTER, signal, () => pipeline.get());
+  if (!snapshot.exists) return cluster;
+  const clusters = readClusters(snapshot);
+  const noted = clusters[instance];
+  if (noted !== undefined && noted !== instead) return noted;
+  const batch = client.db.batch();
+  const fields = { clusters: { ...clusters, [instance]: cluster } };
+  batch.update(pipeline, fields, unchangedSince(client, versionOf(snapshot)));
+  return (await commitBatch(NOTE_CLUSTER, batch, signal)) ? cluster : undefined;
 }
 
 async function readAll(

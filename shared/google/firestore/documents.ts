@@ -15,7 +15,7 @@ import type { FirestoreClient } from './client.ts';
  * How the state of a staged pipeline is laid out in documents:
  *
  * ```
- * pipelines/{p}                   kind; the fields of Progress, `completed` as lastCheckpoint
+ * pipelines/{p}                   kind; the fields of Progress, `completed` as lastCheckpoint; clusters {instance: id}
  * pipelines/{p}/segments/{id}     payload; detail {everything else}
  * pipelines/{p}/parts/{id}-{k}    payload; orphanedAfter until the head is there
  * pipelines/{p}/rests/{id}        tryAt; payload; detail {everything else}
@@ -77,6 +77,12 @@ export function readPipelineState(snapshot: DocumentSnapshot): PipelineState {
       at: number(mark, 'at'),
     })),
   };
+}
+
+/** By instance, the cluster that the pipeline's markers are in. Committers write them, and no coordinator does. */
+export function readClusters(snapshot: DocumentSnapshot): Readonly<Record<string, string>> {
+  const fields = fieldsOf(snapshot);
+  return fields.clusters === undefined ? {} : textsIn(snapshot, mapIn(snapshot, fields, 'clusters'));
 }
 
 function readAmount(snapshot: DocumentSnapshot, fields: Fields, name: string): Amount {

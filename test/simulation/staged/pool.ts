@@ -24,6 +24,8 @@ export class Pool<Body> {
   readonly #options: PoolOptions;
   readonly #start: (process: SimulatedProcess) => Body;
   readonly #instances: (Instance<Body> | undefined)[];
+  /** No instance starts before. */
+  #closedUntil = -Infinity;
 
   constructor(options: PoolOptions, start: (process: SimulatedProcess) => Body) {
     this.#options = options;
@@ -37,7 +39,26 @@ export class Pool<Body> {
     return this.#instances[Math.floor(this.#options.random() * this.#instances.length)];
   }
 
+  /** Somebody stops all instances, and lets new ones start after a while. */
+  restart(pauseMillis: number): void {
+    const { clock } = this.#options;
+    this.#closedUntil = clock.now() + pauseMillis;
+    for (const [place, instance] of this.#instances.entries()) {
+      if (!instance) continue;
+      instance.process.kill();
+      this.#instances[place] = undefined;
+      this.#fill(place);
+    }
+  }
+
   #fill(place: number): void {
+    const wait = this.#closedUntil - this.#options.clock.now();
+    if (wait > 0) {
+      this.#options.clock.after(wait, () => {
+        this.#fill(place);
+      });
+      return;
+    }
     const { clock, random, skewMillis, shallDie } = this.#options;
     const skew = Math.round((random() * 2 - 1) * skewMillis);
     const process = new SimulatedProcess(clock, random, skew, (one) => {

@@ -36,6 +36,10 @@ export interface Schedule {
   readonly isRowRefused: boolean;
   /** Share of ticks after which somebody sends work for a checkpoint that is not complete. */
   readonly earlyWork: number;
+  /** Instances that make identities of other values run beside the others for a while, in the middle. */
+  readonly changedIdentities: false | 'id attribute' | 'marker family';
+  /** The profile is failed over in the middle, and then routed back, or the other cluster is confirmed. */
+  readonly failover: false | 'back' | 'confirmed';
 }
 
 /** What a schedule may have beyond what it always has. Each kind is in one schedule of twenty at least. */
@@ -49,6 +53,8 @@ export const KINDS: Readonly<Record<string, (schedule: Schedule) => boolean>> = 
   'segments of the format before': ({ formerSegments }) => formerSegments > 0,
   'a row that is refused': ({ isRowRefused }) => isRowRefused,
   'work for a checkpoint that is not complete': ({ earlyWork }) => earlyWork > 0,
+  'configuration changed in the middle': ({ changedIdentities }) => changedIdentities !== false,
+  'two clusters': ({ failover }) => failover !== false,
 };
 
 /** Schedules in which processes die at such shares of their calls. */
@@ -73,4 +79,6 @@ export const schedules = (deathShares: readonly [number, ...number[]]): fc.Arbit
     formerSegments: fc.constantFrom(0, 0, 0, 2),
     isRowRefused: fc.constantFrom(false, false, true),
     earlyWork: fc.constantFrom(0, 0, 0, 0.5),
+    changedIdentities: fc.constantFrom<Schedule['changedIdentities']>(false, false, 'id attribute', 'marker family'),
+    failover: fc.constantFrom<Schedule['failover']>(false, false, 'back', 'confirmed'),
   });

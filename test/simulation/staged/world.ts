@@ -1,4 +1,3 @@
-import { TEST_FINGERPRINT } from '../../support/fingerprint.ts';
 import type { CheckAndMutateRowRequest } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { Random } from '../../../shared/base/random.ts';
@@ -11,16 +10,29 @@ import { workTopic } from '../../support/work-topic.ts';
 import { createTicks } from '../../../shared/coordinator/tick.ts';
 import { encodeSegment } from '../../../shared/staged/envelope/segment.ts';
 import { LANES } from '../../../shared/staged/segment-id.ts';
-import type { CommittingStore, CoordinatorStore } from '../../../shared/staged/ports.ts';
+import type { CommittingStore, CoordinatorStore, StagingStore } from '../../../shared/staged/ports.ts';
 import { NO_AMOUNT } from '../../../shared/staged/state.ts';
 import { workOfNumber } from '../../../shared/staged/checkpoint/work.ts';
 import { envelopeOf } from '../../support/envelopes.ts';
 import { checkpointDecider } from '../../../shared/staged/checkpoint/checkpoint-decider.ts';
-import { FakeMarkedTable, type Mishap } from '../../support/fake-marked-table.ts';
+import type { FakeMarkedTable, Mishap } from '../../support/fake-marked-table.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { MemoryStageStore, type StoreFault } from '../../support/memory-stage-store.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
-import { CHECKPOINT_MILLIS, deliver, PIPELINE, TABLE, startCommitter, startStager } from './functions.ts';
+import { Clusters } from './clusters.ts';
+import { failOver, INSTANCE } from './failover.ts';
+import {
+  CHECKPOINT_MILLIS,
+  deliver,
+  fingerprintFor,
+  IDENTITIES,
+  type Identities,
+  OTHER_IDENTITIES,
+  PIPELINE,
+  TABLE,
+  startCommitter,
+  startStager,
+} from './functions.ts';
 import { Pool, remote } from './pool.ts';
 import { SimulatedProcess } from './process.ts';
 import type { Schedule } from './schedule.ts';
@@ -39,6 +51,10 @@ const LATEST_MILLIS = 600_000;
 
 const AWAY_FROM_MILLIS = 30_000;
 const AWAY_MILLIS = 3_600_000;
+
+/** While functions that make identities of other values run beside the others. */
+const CHANGED_FROM = 15_000;
+const CHANGED_UNTIL = 50_000;
 
 /** By then everything must be done: the longest waits in the protocol are a quarter of an hour and the ack deadline. */
 const PATIENCE_MILLIS = 2 * 3_600_000;
@@ -61,6 +77,7 @@ export interface Ending {
 
 /** A fault in the production code, to see that it is found: what a store does in the place of what it should. */
 export interface Mutant {
+  readonly staging?: (store: MemoryStageStore) => Partial<StagingStore>;
   readonly coordinator?: (store: MemoryStageStore) => Partial<CoordinatorStore>;
   readonly committing?: (store: MemoryStageStore) => Partial<CommittingStore>;
 }
@@ -84,6 +101,8 @@ class World {
   readonly #random: Random;
   readonly #store = new MemoryStageStore(this.#clock);
   readonly #witness: Witness;
+  readonly #clusters: Clusters;
+  /** The one whose end is told; the other one must end alike. */
   readonly #table: FakeMarkedTable;
   readonly #records: SimulatedSubscription<PushedMessage>;
   readonly #work: SimulatedSubscription<CommitWork>;
@@ -110,17 +129,35 @@ class World {
       store,
       { ...store.coordinator, ...mutant.coordinator?.(store) },
       () => clock.now(),
-      (identity) => [...this.#table.rows.values()].some(({ markers }) => markers.has(identity)),
+      (identity) => this.#clusters.isMarked(identity),
     );
     const committing = { ...store.committing, ...mutant.committing?.(store) };
-    this.#table = new FakeMarkedTable({ clock, mishap: (request) => this.#mishap(request) });
+    this.#clusters = new Clusters({ clock, mishap: (request) => this.#mishap(request) });
+    this.#table = this.#clusters.c1;
     const shallDie = (): boolean => this.#happens(schedule.deathShare);
     const pool = { clock, random, size: schedule.instances, skewMillis: schedule.skewMillis, shallDie };
-    const stagers = new Pool(pool, (process) =>
-      startStager(process, this.#witness.staging, schedule.maxStagedEntries, random),
+    const staging = { ...this.#witness.staging, ...mutant.staging?.(store) };
+    const stagers = new Pool(pool, (process) => startStager(process, staging, schedule.maxStagedEntries, random));
+    const changed =
+      schedule.changedIdentities === false
+        ? undefined
+        : new Pool(pool, (process) =>
+            startStager(process, staging, schedule.maxStagedEntries, random, otherIdentities(schedule)),
+          );
+    let confirmed: string | undefined;
+    const committers = new Pool(pool, (process) =>
+      startCommitter(process, committing, this.#clusters, random, confirmed),
     );
-    const committers = new Pool(pool, (process) => startCommitter(process, committing, this.#table, random));
-    this.#pools = [stagers, committers];
+    this.#pools = [stagers, committers, ...(changed ? [changed] : [])];
+    failOver(schedule.failover, {
+      clock,
+      clusters: this.#clusters,
+      isInCluster: () => store.clusterOf(INSTANCE) !== undefined,
+      restartCommitters: (pauseMillis, confirmChange) => {
+        confirmed = confirmChange;
+        committers.restart(pauseMillis);
+      },
+    });
     const share = schedule.deliveryFaults;
     const subscription = { clock, random, ackDeadlineMillis: this.#invocationMillis + GRACE_MILLIS };
     const faults = (): { duplicated: number; delayed: number; ackLost: number } => ({
@@ -129,7 +166,8 @@ class World {
       ackLost: share,
     });
     this.#records = new SimulatedSubscription({ ...subscription, faults: faults() }, async (message) => {
-      const isHandled = await deliver(message, stagers.pick(), this.#invocationMillis, this.#onUnexpected);
+      const pushedTo = changed && this.#isChanging && random() < 0.5 ? changed : stagers;
+      const isHandled = await deliver(message, pushedTo.pick(), this.#invocationMillis, this.#onUnexpected);
       if (isHandled) this.#witness.acknowledged(identityOfId(PIPELINE, message.attributes.id ?? ''));
       return isHandled;
     });
@@ -141,6 +179,7 @@ class World {
   async storm(): Promise<void> {
     this.#stageFormerSegments();
     this.#scheduleCoordinators();
+    this.#scheduleChangedCoordinators();
     for (let number = 0; number < this.#schedule.messages; number += 1) {
       // Every fifth is published under the id of the one before: the same effect, which counts once.
       const effect = number % 5 === 4 ? number - 1 : number;
@@ -189,6 +228,8 @@ class World {
   ending(): Ending {
     const rows = [...this.#table.rows.values()];
     const isMarked = (id: string): boolean => rows.some(({ markers }) => markers.has(identityOfId(PIPELINE, id)));
+    const other = this.#clusters.c2.sum;
+    const apart = this.#table.sum === other ? [] : [`one cluster counts ${this.#table.sum}, and the other ${other}`];
     const missing = [...this.#ids].filter((id) => !isMarked(id)).map((id) => `${id} has no marker`);
     return {
       distinct: this.#ids.size,
@@ -200,7 +241,7 @@ class World {
       uncommitted: (this.#store.pipeline?.completed ?? 0) - (this.#store.pipeline?.committed ?? 0),
       checkpoints: this.#store.checkpoints.length,
       deaths: this.#pools.reduce((sum, { deaths }) => sum + deaths, this.#coordinatorDeaths),
-      violations: [...this.#witness.violations, ...missing],
+      violations: [...this.#witness.violations, ...missing, ...apart],
     };
   }
 
@@ -215,6 +256,10 @@ class World {
 
   #mishap(request: CheckAndMutateRowRequest): Mishap | undefined {
     this.#witness.sees(request);
+    const noted = this.#store.clusterOf(INSTANCE);
+    if (noted !== undefined && noted !== this.#clusters.current) {
+      this.#witness.violations.push(`a write went to ${this.#clusters.current}, and the markers are in ${noted}`);
+    }
     if (this.#isStorm && this.#schedule.isRowRefused && request.rowKey.toString() === 'row-0') {
       return { when: 'before', code: 'PERMISSION_DENIED' };
     }
@@ -259,7 +304,22 @@ class World {
     });
   }
 
-  #startCoordinator(): void {
+  /** A revision of other values runs beside, once the pipeline has some. */
+  get #isChanging(): boolean {
+    const since = this.#clock.now() - this.#startedAt;
+    return since >= CHANGED_FROM && since < CHANGED_UNTIL && this.#store.pipeline?.fingerprint !== undefined;
+  }
+
+  #scheduleChangedCoordinators(): void {
+    if (this.#schedule.changedIdentities === false) return;
+    for (let at = CHANGED_FROM; at < CHANGED_UNTIL; at += 15_000) {
+      this.#clock.after(at, () => {
+        if (this.#isChanging) this.#startCoordinator(otherIdentities(this.#schedule));
+      });
+    }
+  }
+
+  #startCoordinator(identities: Identities = IDENTITIES): void {
     const { skewMillis, deathShare, lostWork, maxStagedEntries } = this.#schedule;
     const skew = Math.round((this.#random() * 2 - 1) * skewMillis);
     const process = new SimulatedProcess(this.#clock, this.#random, skew, (one) => {
@@ -281,7 +341,7 @@ class World {
         maxStagedEntries,
         maxStagedBytes: 1e9,
         patienceMillis: this.#invocationMillis + GRACE_MILLIS,
-        fingerprint: TEST_FINGERPRINT,
+        fingerprint: fingerprintFor(identities),
       },
       { store, topic: remote(process, topic), runtime },
     );
@@ -289,6 +349,9 @@ class World {
     runTicks(ticks, runtime, this.#stop.signal).catch(this.#onUnexpected);
   }
 }
+
+const otherIdentities = ({ changedIdentities }: Schedule): Identities =>
+  OTHER_IDENTITIES[changedIdentities === 'id attribute' ? 0 : 1];
 
 /** Commits without preconditions that nothing else would stop. */
 const REPEATED = new Set(['stage', 'finish', 'markSent']);

@@ -1,13 +1,16 @@
 import type { Clock } from '../../../../shared/base/clock.ts';
 import type { Random } from '../../../../shared/base/random.ts';
 import type { Limits } from './limits.ts';
-import type { Profiles } from './profiles.ts';
+import type { AppProfiles } from './profiles.ts';
+import type { Replication } from './rows/replication.ts';
+import type { TableCopy } from './rows/table-copy.ts';
 import type { TableStore } from './rows/table-store.ts';
 
 /** What the RPCs of one server work on. */
 export interface Database {
   readonly tables: TableStore;
-  readonly profiles: Profiles;
+  readonly profiles: AppProfiles;
+  readonly replication: Replication;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly random: Random;
@@ -17,3 +20,25 @@ export interface Database {
 
 /** The service's clock in microseconds. */
 export const nowMicros = ({ clock }: Database): bigint => BigInt(clock.now()) * 1000n;
+
+interface RoutedRequest {
+  readonly tableName: string;
+  readonly appProfileId: string;
+}
+
+/** A request's table in the cluster that its profile routes to. Throws NOT_FOUND where the profile or the table is not. */
+export function tableOf({ tables, profiles }: Database, { tableName, appProfileId }: RoutedRequest): TableCopy {
+  const { cluster } = profiles.require(instanceOf(tableName), appProfileId);
+  return tables.require(tableName).in(cluster);
+}
+
+/** The same for a single-row transaction: throws FAILED_PRECONDITION where the profile does not allow it. */
+export function tableOfTransaction(
+  { tables, profiles }: Database,
+  { tableName, appProfileId }: RoutedRequest,
+): TableCopy {
+  const { cluster } = profiles.requireTransactional(instanceOf(tableName), appProfileId);
+  return tables.require(tableName).in(cluster);
+}
+
+const instanceOf = (tableName: string): string => tableName.slice(0, Math.max(0, tableName.indexOf('/tables/')));

@@ -7,9 +7,10 @@ import { instanceAdminService } from './admin/instance-admin-service.ts';
 import type { Database } from './database.ts';
 import type { BigtableCalls } from './faults.ts';
 import { SERVICE_LIMITS, type Limits } from './limits.ts';
-import type { Profiles } from './profiles.ts';
+import { AppProfiles, type Profiles } from './profiles.ts';
 import { dataService } from './requests/data-service.ts';
 import { RowPace } from './requests/row-pace.ts';
+import { Replication } from './rows/replication.ts';
 import { TableStore } from './rows/table-store.ts';
 
 export interface LocalBigtableOptions {
@@ -23,6 +24,10 @@ export interface LocalBigtableOptions {
   readonly log?: Logger;
   /** App profiles by id, of every instance; `default` exists without being named. */
   readonly profiles?: Profiles;
+  /** Ids of the clusters of every instance; the first is where profiles route that name none. Default: `local` alone. */
+  readonly clusters?: readonly [string, ...string[]];
+  /** How long a change is on its way to the other clusters, in milliseconds of the server's clock. Default 1,000. */
+  readonly replicationDelayMillis?: number;
   /** Lower than the service's where a test wants to reach a limit cheaply. */
   readonly limits?: Partial<Limits>;
   /**
@@ -37,11 +42,16 @@ export interface LocalBigtableOptions {
   readonly scansRows?: boolean;
 }
 
+/** Where there is one cluster, and as long as replication takes where there are more. */
+const ONE_CLUSTER = ['local'] as const;
+const REPLICATION_DELAY_MILLIS = 1000;
+
 /** A table in a few words, for tests and status lines. */
 export interface TableSummary {
   /** `projects/p/instances/i/tables/t`. */
   readonly name: string;
   readonly families: readonly string[];
+  /** In the first cluster. */
   readonly rows: number;
 }
 
@@ -61,31 +71,40 @@ export interface LocalBigtable extends RpcServer<BigtableCalls> {
  * process.env.BIGTABLE_EMULATOR_HOST = bigtable.address;
  */
 export async function startBigtableServer(options: LocalBigtableOptions = {}): Promise<LocalBigtable> {
+  const clock = options.clock ?? systemClock;
+  const clusters = options.clusters ?? ONE_CLUSTER;
+  const replication = new Replication(clock, options.replicationDelayMillis ?? REPLICATION_DELAY_MILLIS);
   const database: Database = {
     tables: new TableStore(),
-    profiles: options.profiles ?? {},
+    profiles: new AppProfiles(clusters, options.profiles ?? {}),
+    replication,
     limits: { ...SERVICE_LIMITS, ...options.limits },
-    clock: options.clock ?? systemClock,
+    clock,
     random: options.random ?? systemRandom,
     scansRows: options.scansRows ?? false,
   };
   const { context, listen } = draftServer<BigtableCalls>({
     product: 'Bigtable',
-    clock: database.clock,
+    clock,
     log: options.log,
   });
   const { rowTransactionsPerSecond } = options;
-  const pace =
-    rowTransactionsPerSecond === undefined ? undefined : new RowPace(database.clock, rowTransactionsPerSecond);
+  const pace = rowTransactionsPerSecond === undefined ? undefined : new RowPace(clock, rowTransactionsPerSecond);
   const server = await listen(
     [dataService(database, context, pace), adminService(database, context), instanceAdminService(database, context)],
     options.port,
   );
   return {
     ...server,
+    async close() {
+      replication.close();
+      await server.close();
+    },
     tables: () =>
-      database.tables
-        .list()
-        .map(({ name, families, rows }) => ({ name, families: [...families.keys()], rows: rows.size })),
+      database.tables.list().map((table) => ({
+        name: table.name,
+        families: [...table.families.keys()],
+        rows: table.in(clusters[0]).rows.size,
+      })),
   };
 }

@@ -41,9 +41,9 @@ describe('the admin APIs of an instance', () => {
   });
 
   test.each([
-    ['', { kind: 'found', isSingleCluster: true, isTransactional: true }],
-    ['one', { kind: 'found', isSingleCluster: true, isTransactional: true }],
-    ['plain', { kind: 'found', isSingleCluster: true, isTransactional: false }],
+    ['', { kind: 'found', isSingleCluster: true, isTransactional: true, cluster: 'local' }],
+    ['one', { kind: 'found', isSingleCluster: true, isTransactional: true, cluster: 'local' }],
+    ['plain', { kind: 'found', isSingleCluster: true, isTransactional: false, cluster: 'local' }],
     ['many', { kind: 'found', isSingleCluster: false, isTransactional: false }],
     ['none', { kind: 'missing' }],
   ])('tell what the profile %j allows', async (profile, reading) => {

@@ -30,10 +30,14 @@ describe('the work of a checkpoint', () => {
     const { store, checkpoint, commit, idOf } = committing();
     await checkpoint(1, { a: [counting(1)], b: [counting(2)], c: [counting(3)] });
     await commit({ segments: [] });
+    store.isLogging = true;
     Object.assign(store.billed, { reads: 0, writes: 0, deletes: 0 });
     await commit({ segments: ['a', 'b', 'c'].map(idOf) });
-    // And one read of the pipeline, of an instance that knows nothing yet.
-    expect(store.billed).toEqual({ reads: 3 + 1, writes: 0, deletes: 3 });
+    // And of an instance that knows nothing yet: a read of the pipeline, and one of its cluster, which the first notes.
+    expect(store.billed).toEqual({ reads: 3 + 2, writes: 1, deletes: 3 });
+    expect(store.log.map(({ document }) => document).filter((document) => document.startsWith('segments/'))).toEqual(
+      ['a', 'b', 'c'].map((name) => `segments/${idOf(name)}`),
+    );
   });
 
   test('that is finished already is nothing to do', async () => {
@@ -122,7 +126,7 @@ describe('what is only unavailable', () => {
       mishap: ({ rowKey }) => (rowKey.toString() === 'ill' ? { when: 'before', code: 'UNAVAILABLE' } : undefined),
     });
     await checkpoint(1, { a: [counting(1), counting(2, 'ill')], b: [counting(3)] });
-    const writes = store.billed.writes;
+    store.isLogging = true;
     const work = expect(commit()).rejects.toMatchObject({
       reason: 'transient',
       message: expect.stringMatching(/^1 segments are not finished: .* UNAVAILABLE/) as string,
@@ -132,7 +136,8 @@ describe('what is only unavailable', () => {
     expect(table.sum).toBe(2n);
     expect(store.segments.map(({ id }) => id)).toEqual([idOf('a')]);
     expect(store.rests).toEqual([]);
-    expect(store.billed.writes).toBe(writes);
+    // The cluster, which the first instance notes, and the end of the one that is finished.
+    expect(store.log.map(({ document }) => document)).toEqual(['pipeline', `segments/${idOf('b')}`]);
     expect(metrics.snapshot().counters).toMatchObject({ requestsFailed: 1, segmentsCommitted: 1 });
   });
 

@@ -12,15 +12,19 @@ import { serve, type CallContext } from '../../rpc/calls.ts';
 import { GrpcError, type Service } from '../../rpc/grpc.ts';
 import type { Database } from '../database.ts';
 import type { BigtableCalls } from '../faults.ts';
-import { StoredTable } from '../rows/table-store.ts';
+import { type Clusters, StoredTable } from '../rows/table-store.ts';
 import { modifyFamilies, parseFamilies } from './column-families.ts';
 import { tableMessage } from './table-message.ts';
 
 /** The RPCs of `google.bigtable.admin.v2.BigtableTableAdmin` that are served. */
-export function adminService({ tables }: Database, context: CallContext<BigtableCalls>): Service {
+export function adminService(
+  { tables, profiles, replication }: Database,
+  context: CallContext<BigtableCalls>,
+): Service {
+  const clusters: Clusters = { ids: profiles.clusters, replication };
   return serve(BigtableTableAdminDefinition, context, {
     createTable: (request) => {
-      const table = newTable(request);
+      const table = newTable(request, clusters);
       tables.add(table);
       return tableMessage(table, Table_View.SCHEMA_VIEW);
     },
@@ -46,22 +50,25 @@ export function adminService({ tables }: Database, context: CallContext<Bigtable
       return {};
     },
     generateConsistencyToken: ({ name }) => ({
-      consistencyToken: `consistent:${tables.require(name).name}`,
+      consistencyToken: `consistent:${tables.require(name).name}:${replication.sent}`,
     }),
-    // There is one cluster: what is written is everywhere.
     checkConsistency: ({ name, consistencyToken }) => {
-      if (consistencyToken !== `consistent:${tables.require(name).name}`) {
+      const [, table, sent] = TOKEN.exec(consistencyToken) ?? [];
+      if (table !== tables.require(name).name) {
         throw new GrpcError('INVALID_ARGUMENT', `Consistency token is not one of ${name}`);
       }
-      return { consistent: true };
+      return { consistent: replication.arrived >= Number(sent) };
     },
   });
 }
 
+/** The table, and the changes that were made before: those of all tables, which travel in one order. */
+const TOKEN = /^consistent:(.*):(\d+)$/;
+
 const TABLE_ID = /^[-_.a-zA-Z0-9]{1,50}$/;
 const INSTANCE = /^projects\/[^/]+\/instances\/[^/]+$/;
 
-function newTable({ parent, tableId, table, initialSplits }: CreateTableRequest): StoredTable {
+function newTable({ parent, tableId, table, initialSplits }: CreateTableRequest, clusters: Clusters): StoredTable {
   if (!INSTANCE.test(parent)) throw new GrpcError('INVALID_ARGUMENT', `Invalid instance name: '${parent}'`);
   if (!TABLE_ID.test(tableId)) {
     throw new GrpcError(
@@ -71,7 +78,7 @@ function newTable({ parent, tableId, table, initialSplits }: CreateTableRequest)
   }
   const families = parseFamilies(table?.columnFamilies ?? {});
   const splits = initialSplits.map(({ key }) => key);
-  const made = new StoredTable(`${parent}/tables/${tableId}`, families, splits);
+  const made = new StoredTable(`${parent}/tables/${tableId}`, families, splits, clusters);
   made.changeStreamConfig = table?.changeStreamConfig;
   made.isDeletionProtected = table?.deletionProtection ?? false;
   return made;
@@ -113,7 +120,7 @@ function dropRowRange(table: StoredTable, { target }: DropRowRangeRequest): void
       table.dropPrefix(target.value);
       return;
     case 'deleteAllDataFromTable':
-      if (target.value) table.rows.clear();
+      if (target.value) table.dropPrefix(Buffer.alloc(0));
       return;
     case undefined:
       throw new GrpcError('INVALID_ARGUMENT', 'DropRowRange needs row_key_prefix or delete_all_data_from_table');

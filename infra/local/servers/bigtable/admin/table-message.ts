@@ -6,9 +6,6 @@ import {
 } from '../../../../../shared/proto/google/bigtable/admin/v2/table.ts';
 import type { StoredTable } from '../rows/table-store.ts';
 
-/** The one cluster of every instance. */
-const CLUSTER = 'local';
-
 /** A table as the admin API shows it in the given view. */
 export function tableMessage(table: StoredTable, view: Table_View): Table {
   const showsSchema = view === Table_View.SCHEMA_VIEW || view === Table_View.FULL;
@@ -17,7 +14,12 @@ export function tableMessage(table: StoredTable, view: Table_View): Table {
   return {
     name: table.name,
     clusterStates: showsClusters
-      ? { [CLUSTER]: { replicationState: Table_ClusterState_ReplicationState.READY, encryptionInfo: [] } }
+      ? Object.fromEntries(
+          table.clusters.map((id) => [
+            id,
+            { replicationState: Table_ClusterState_ReplicationState.READY, encryptionInfo: [] },
+          ]),
+        )
       : {},
     columnFamilies: showsSchema ? Object.fromEntries(families) : {},
     granularity: showsSchema

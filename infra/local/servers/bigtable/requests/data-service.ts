@@ -2,7 +2,6 @@ import { serve, type CallContext } from '../../rpc/calls.ts';
 import { refusal, type Service } from '../../rpc/grpc.ts';
 import type { Database } from '../database.ts';
 import type { BigtableCalls } from '../faults.ts';
-import { requireProfile } from '../profiles.ts';
 import { mutateRows, announcesRateLimit } from './mutate-rows.ts';
 import { readModifyWriteRow } from './read-modify-write.ts';
 import { readRows } from './read-rows.ts';
@@ -39,8 +38,8 @@ export function dataService(database: Database, context: CallContext<BigtableCal
       await pace?.turn(request.tableName, request.rowKey, context.closing);
       return { row: readModifyWriteRow(database, request) };
     },
-    pingAndWarm: ({ appProfileId }) => {
-      requireProfile(database.profiles, appProfileId);
+    pingAndWarm: ({ name, appProfileId }) => {
+      database.profiles.require(name, appProfileId);
       return {};
     },
   });

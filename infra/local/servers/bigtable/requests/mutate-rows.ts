@@ -8,10 +8,9 @@ import type {
 } from '../../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { FeatureFlags } from '../../../../../shared/proto/google/bigtable/v2/feature_flags.ts';
 import { GrpcError } from '../../rpc/grpc.ts';
-import { nowMicros, type Database } from '../database.ts';
+import { nowMicros, tableOf, type Database } from '../database.ts';
 import type { EffectOf } from '../faults.ts';
-import { requireProfile } from '../profiles.ts';
-import type { StoredTable } from '../rows/table-store.ts';
+import type { TableCopy } from '../rows/table-copy.ts';
 import { entryProblem, missingFamily, missingFamilyMessage, requestProblem, typeProblem } from '../rows/validate.ts';
 
 /** The answer to one request: its messages, then the end of the stream: OK or, from a fault, a status. */
@@ -33,8 +32,7 @@ export function mutateRows(
   effect: Effect,
   understandsRateLimit: boolean,
 ): MutateRowsAnswer {
-  requireProfile(database.profiles, request.appProfileId);
-  const table = database.tables.require(request.tableName);
+  const table = tableOf(database, request);
   refuseMalformed(database, request);
   if (request.entries.some(({ mutations }) => missingFamily(mutations, table.families) !== undefined)) {
     return shape(
@@ -57,19 +55,19 @@ function refuseMalformed({ limits }: Database, { entries }: MutateRowsRequest): 
   }
 }
 
-function refuseMistyped({ families }: StoredTable, { entries }: MutateRowsRequest): void {
+function refuseMistyped({ families }: TableCopy, { entries }: MutateRowsRequest): void {
   for (const [index, { mutations }] of entries.entries()) {
     const broken = typeProblem(mutations, families);
     if (broken !== undefined) throw new GrpcError('INVALID_ARGUMENT', `Error in entry ${index}: ${broken}`);
   }
 }
 
-const missing = (index: number, rowKey: Buffer, { name }: StoredTable): MutateRowsResponse_Entry =>
+const missing = (index: number, rowKey: Buffer, { name }: TableCopy): MutateRowsResponse_Entry =>
   answered(index, { code: 'NOT_FOUND', message: missingFamilyMessage(rowKey, name) });
 
 function commitAll(
   database: Database,
-  table: StoredTable,
+  table: TableCopy,
   { entries }: MutateRowsRequest,
   effect: Effect,
 ): MutateRowsResponse_Entry[] {

@@ -6,14 +6,13 @@ import type {
   Row,
 } from '../../../../../shared/proto/google/bigtable/v2/data.ts';
 import { GrpcError } from '../../rpc/grpc.ts';
-import { nowMicros, type Database } from '../database.ts';
+import { nowMicros, tableOfTransaction, type Database } from '../database.ts';
 import type { Limits } from '../limits.ts';
-import { requireTransactions } from '../profiles.ts';
 import { int64Bytes } from '../rows/aggregates.ts';
 import { serverTime } from '../rows/apply.ts';
 import { isCondemned } from '../rows/gc.ts';
 import { bytesOf, columnRun, latin1, type Cell } from '../rows/row.ts';
-import type { StoredTable } from '../rows/table-store.ts';
+import type { TableCopy } from '../rows/table-copy.ts';
 import { missingFamilyMessage, rowKeyProblem } from '../rows/validate.ts';
 
 /**
@@ -22,8 +21,7 @@ import { missingFamilyMessage, rowKeyProblem } from '../rows/validate.ts';
  * the first write, so one that fails leaves the row untouched. Answers with the changed cells only.
  */
 export function readModifyWriteRow(database: Database, request: ReadModifyWriteRowRequest): Row {
-  requireTransactions(database.profiles, request.appProfileId);
-  const table = database.tables.require(request.tableName);
+  const table = tableOfTransaction(database, request);
   const { rowKey, rules } = request;
   const problem = rowKeyProblem(rowKey, database.limits) ?? rulesProblem(rules, table, database.limits);
   if (problem !== undefined) throw new GrpcError('INVALID_ARGUMENT', problem);
@@ -37,7 +35,7 @@ export function readModifyWriteRow(database: Database, request: ReadModifyWriteR
   return { key: rowKey, families: groupByFamily(written) };
 }
 
-function rulesProblem(rules: readonly ReadModifyWriteRule[], table: StoredTable, limits: Limits): string | undefined {
+function rulesProblem(rules: readonly ReadModifyWriteRule[], table: TableCopy, limits: Limits): string | undefined {
   if (rules.length === 0) return 'No rules provided';
   if (rules.length > limits.mutations)
     return `Request has ${rules.length} rules; it may not exceed ${limits.mutations}`;
@@ -52,7 +50,7 @@ function rulesProblem(rules: readonly ReadModifyWriteRule[], table: StoredTable,
   return undefined;
 }
 
-function evaluate(table: StoredTable, key: string, rules: readonly ReadModifyWriteRule[], now: bigint): Cell[] {
+function evaluate(table: TableCopy, key: string, rules: readonly ReadModifyWriteRule[], now: bigint): Cell[] {
   const written = new Map<string, Cell>();
   for (const rule of rules) {
     const family = rule.familyName;
@@ -66,7 +64,7 @@ function evaluate(table: StoredTable, key: string, rules: readonly ReadModifyWri
   return [...written.values()];
 }
 
-function newestCell(table: StoredTable, key: string, family: string, qualifier: string, now: bigint): Cell | undefined {
+function newestCell(table: TableCopy, key: string, family: string, qualifier: string, now: bigint): Cell | undefined {
   const row = table.rows.get(key);
   const newest = row?.cells[columnRun(row, family, qualifier).start];
   const isThere = newest?.family === family && newest.qualifier === qualifier;

@@ -6,10 +6,9 @@ import type {
 } from '../../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { StreamedCall } from '../../rpc/calls.ts';
 import { GrpcError, refusal } from '../../rpc/grpc.ts';
-import { nowMicros, type Database } from '../database.ts';
+import { nowMicros, tableOf, type Database } from '../database.ts';
 import type { EffectOf } from '../faults.ts';
 import { compileFilter, passingCells } from '../filters/filters.ts';
-import { requireProfile } from '../profiles.ts';
 import { chunkBytes, rowChunks } from './chunks.ts';
 import { keyRanges, rowsIn } from './row-ranges.ts';
 
@@ -28,8 +27,7 @@ export async function readRows(
   request: ReadRowsRequest,
   { effect, send, signal }: StreamedCall<EffectOf<'ReadRows'>, ReadRowsResponse>,
 ): Promise<void> {
-  requireProfile(database.profiles, request.appProfileId);
-  const table = database.tables.require(request.tableName);
+  const table = tableOf(database, request);
   if (request.rowsLimit < 0n) throw new GrpcError('INVALID_ARGUMENT', 'rows_limit must not be negative');
   const ranges = keyRanges(request.rows);
   const filter = compileFilter(request.filter, table.families, database);

@@ -2,8 +2,7 @@ import type {
   SampleRowKeysRequest,
   SampleRowKeysResponse,
 } from '../../../../../shared/proto/google/bigtable/v2/bigtable.ts';
-import type { Database } from '../database.ts';
-import { requireProfile } from '../profiles.ts';
+import { tableOf, type Database } from '../database.ts';
 import { bytesOf, type Row } from '../rows/row.ts';
 import { keyRanges, rowsIn } from './row-ranges.ts';
 
@@ -12,8 +11,7 @@ import { keyRanges, rowsIn } from './row-ranges.ts';
  * table as an empty key (or the end of the range that was asked for). Offsets are the bytes of the rows before a key.
  */
 export function sampleRowKeys(database: Database, request: SampleRowKeysRequest): SampleRowKeysResponse[] {
-  requireProfile(database.profiles, request.appProfileId);
-  const table = database.tables.require(request.tableName);
+  const table = tableOf(database, request);
   const [range] = keyRanges(request.rowRange && { rowKeys: [], rowRanges: [request.rowRange] });
   const { start = '', end } = range ?? {};
   const boundaries = table.splits.filter((key) => key > start && (end === undefined || key < end));

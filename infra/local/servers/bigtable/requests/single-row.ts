@@ -4,12 +4,11 @@ import type {
 } from '../../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { Mutation } from '../../../../../shared/proto/google/bigtable/v2/data.ts';
 import { GrpcError } from '../../rpc/grpc.ts';
-import { nowMicros, type Database } from '../database.ts';
+import { nowMicros, tableOf, tableOfTransaction, type Database } from '../database.ts';
 import { compileFilter, passingCells } from '../filters/filters.ts';
 import type { Limits } from '../limits.ts';
-import { requireProfile, requireTransactions } from '../profiles.ts';
 import { latin1 } from '../rows/row.ts';
-import type { StoredTable } from '../rows/table-store.ts';
+import type { TableCopy } from '../rows/table-copy.ts';
 import {
   entryProblem,
   missingFamily,
@@ -21,8 +20,7 @@ import {
 
 /** MutateRow: one entry, whose refusal is the status of the call. */
 export function mutateRow(database: Database, request: MutateRowRequest): void {
-  requireProfile(database.profiles, request.appProfileId);
-  const table = database.tables.require(request.tableName);
+  const table = tableOf(database, request);
   refuse(entryProblem(request, database.limits));
   refuseForSchema(table, request.rowKey, request.mutations);
   table.commit(request, nowMicros(database));
@@ -34,8 +32,7 @@ export function mutateRow(database: Database, request: MutateRowRequest): void {
  * before either is chosen.
  */
 export function checkAndMutateRow(database: Database, request: CheckAndMutateRowRequest): boolean {
-  requireTransactions(database.profiles, request.appProfileId);
-  const table = database.tables.require(request.tableName);
+  const table = tableOfTransaction(database, request);
   const { rowKey, predicateFilter, trueMutations, falseMutations } = request;
   refuse(rowKeyProblem(rowKey, database.limits));
   refuseBranches(trueMutations, falseMutations, rowKey, database.limits);
@@ -65,7 +62,7 @@ function refuseBranches(
 }
 
 /** Throws NOT_FOUND for an unknown family, INVALID_ARGUMENT for a mutation that a family's type does not take. */
-function refuseForSchema({ families, name }: StoredTable, rowKey: Buffer, mutations: readonly Mutation[]): void {
+function refuseForSchema({ families, name }: TableCopy, rowKey: Buffer, mutations: readonly Mutation[]): void {
   if (missingFamily(mutations, families) !== undefined) {
     throw new GrpcError('NOT_FOUND', missingFamilyMessage(rowKey, name));
   }

@@ -58,6 +58,10 @@ export function applyMutations(row: Row, mutations: readonly Mutation[], context
   }
 }
 
+/** Whether it adds to what is there, and must be applied once. */
+export const isAddition = ({ mutation }: Mutation): boolean =>
+  mutation?.$case === 'addToCell' || mutation?.$case === 'mergeToCell';
+
 function applyAggregate(
   row: Row,
   operation: 'addToCell' | 'mergeToCell',

@@ -1,69 +1,77 @@
 import type { ChangeStreamConfig } from '../../../../../shared/proto/google/bigtable/admin/v2/table.ts';
-import type { Idempotency, Mutation } from '../../../../../shared/proto/google/bigtable/v2/data.ts';
 import { GrpcError } from '../../rpc/grpc.ts';
-import { applyMutations } from './apply.ts';
-import type { GcRule } from './gc.ts';
-import { RowIndex, latin1, type Row } from './row.ts';
+import type { Replication } from './replication.ts';
+import { latin1 } from './row.ts';
 import type { Family } from './schema.ts';
+import { TableCopy, type TableSchema } from './table-copy.ts';
 
-/** Changes of one row that become visible together. */
-export interface RowChange {
-  readonly rowKey: Buffer;
-  readonly mutations: readonly Mutation[];
-  readonly idempotency?: Idempotency | undefined;
+/** What the tables of an instance lie in. */
+export interface Clusters {
+  readonly ids: readonly [string, ...string[]];
+  readonly replication: Replication;
 }
 
-/** A table: schema, tablets' boundaries, rows. `commit` is the only way that a row changes by mutations. */
-export class StoredTable {
-  /** `projects/p/instances/i/tables/t`. */
+/** A table: its schema, the tablets' boundaries, and a copy of its rows in each cluster. */
+export class StoredTable implements TableSchema {
   readonly name: string;
-  readonly rows = new RowIndex();
-  /** Where tablets meet, sorted, as latin1. */
   readonly splits: readonly string[];
   families: ReadonlyMap<string, Family>;
   changeStreamConfig: ChangeStreamConfig | undefined;
   isDeletionProtected = false;
-  readonly #replays = new Replays();
+  readonly #copies: ReadonlyMap<string, TableCopy>;
+  readonly #replication: Replication;
 
-  constructor(name: string, families: ReadonlyMap<string, Family>, splits: readonly Buffer[]) {
+  constructor(
+    name: string,
+    families: ReadonlyMap<string, Family>,
+    splits: readonly Buffer[],
+    { ids, replication }: Clusters,
+  ) {
     this.name = name;
     this.families = families;
     this.splits = [...new Set(splits.map(latin1))].filter((key) => key !== '').toSorted();
-  }
-
-  readonly gcRuleOf = (family: string): GcRule | undefined => this.families.get(family)?.gcRule;
-
-  /** Applies validated mutations to one row, atomically and in order. Every row write of every RPC passes here. */
-  commit({ rowKey, mutations, idempotency }: RowChange, nowMicros: bigint): void {
-    const key = latin1(rowKey);
-    const isReplay = idempotency !== undefined && this.#replays.seenBefore(key, idempotency.token, nowMicros);
-    const row = this.rows.getOrInsert(key);
-    applyMutations(row, mutations, { families: this.families, nowMicros, isReplay });
-    if (row.cells.length === 0) this.rows.delete(key);
-  }
-
-  /** Deletes every row whose key starts with the prefix. */
-  dropPrefix(prefix: Buffer): void {
-    const start = latin1(prefix);
-    const doomed: string[] = [];
-    for (const { key } of this.rows.ascending(start, false)) {
-      if (!key.startsWith(start)) break;
-      doomed.push(key);
+    this.#replication = replication;
+    const copies = new Map<string, TableCopy>();
+    for (const id of ids) {
+      const copy: TableCopy =
+        ids.length === 1
+          ? new TableCopy(this)
+          : new TableCopy(this, (change) => {
+              replication.send({ ...change, others: [...copies.values()].filter((each) => each !== copy) });
+            });
+      copies.set(id, copy);
     }
-    for (const key of doomed) this.rows.delete(key);
+    this.#copies = copies;
+  }
+
+  /** The copy of a cluster, which must be one of the instance's. */
+  in(cluster: string): TableCopy {
+    const copy = this.#copies.get(cluster);
+    if (!copy) throw new GrpcError('NOT_FOUND', `Cluster not found: ${cluster}`);
+    return copy;
+  }
+
+  /** Ids of the clusters that it lies in. */
+  get clusters(): readonly string[] {
+    return [...this.#copies.keys()];
+  }
+
+  /** Deletes every row whose key starts with the prefix, in all clusters: an empty one is that of every row. */
+  dropPrefix(prefix: Buffer): void {
+    this.#replication.settle();
+    for (const copy of this.#copies.values()) {
+      if (prefix.length === 0) copy.rows.clear();
+      else copy.dropPrefix(prefix);
+    }
   }
 
   /** Replaces the schema; the cells of families that are no longer there are deleted. */
   changeFamilies(families: ReadonlyMap<string, Family>): void {
     const dropped = [...this.families.keys()].some((name) => !families.has(name));
+    // What is on its way was written when the family was there.
+    if (dropped) this.#replication.settle();
     this.families = families;
-    if (!dropped) return;
-    const emptied: Row[] = [];
-    for (const row of this.rows) {
-      row.cells = row.cells.filter(({ family }) => families.has(family));
-      if (row.cells.length === 0) emptied.push(row);
-    }
-    for (const row of emptied) this.rows.delete(row.key);
+    if (dropped) for (const copy of this.#copies.values()) copy.keepFamilies(families);
   }
 }
 
@@ -94,33 +102,5 @@ export class TableStore {
     return [...this.#tables.values()]
       .filter(({ name }) => instance === undefined || name.startsWith(`${instance}/tables/`))
       .toSorted((left, right) => (left.name < right.name ? -1 : 1));
-  }
-}
-
-/** How long the service remembers an idempotency token (`google.bigtable.v2.Idempotency`: a window of 15 minutes). */
-const WINDOW_MICROS = 15n * 60n * 1_000_000n;
-
-/** Tokens remembered at once; beyond it the oldest is forgotten early. */
-const MAX_TOKENS = 1_000_000;
-
-/** The idempotency tokens that a table has applied lately. Pure but for its own memory: `nowMicros` is an argument. */
-export class Replays {
-  /** Token and row → when it was applied, in that order. */
-  readonly #appliedMicros = new Map<string, bigint>();
-
-  /** Whether the token was applied to this row within the window. If not, remembers that it now is. */
-  seenBefore(rowKey: string, token: Buffer, nowMicros: bigint): boolean {
-    this.#forget(nowMicros);
-    const identity = `${token.toString('hex')} ${rowKey}`;
-    if (this.#appliedMicros.has(identity)) return true;
-    this.#appliedMicros.set(identity, nowMicros);
-    return false;
-  }
-
-  #forget(nowMicros: bigint): void {
-    for (const [identity, appliedMicros] of this.#appliedMicros) {
-      if (appliedMicros > nowMicros - WINDOW_MICROS && this.#appliedMicros.size < MAX_TOKENS) return;
-      this.#appliedMicros.delete(identity);
-    }
   }
 }

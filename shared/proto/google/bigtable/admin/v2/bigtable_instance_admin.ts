@@ -6,6 +6,8 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { Operation } from "../../../longrunning/operations.ts";
+import { FieldMask } from "../../../protobuf/field_mask.ts";
 import { AppProfile } from "./instance.ts";
 
 export const protobufPackage = "google.bigtable.admin.v2";
@@ -14,6 +16,13 @@ export const protobufFileName = "google/bigtable/admin/v2/bigtable_instance_admi
 
 export interface GetAppProfileRequest {
   name: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface UpdateAppProfileRequest {
+  appProfile: AppProfile | undefined;
+  updateMask: string[] | undefined;
+  ignoreWarnings: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -79,6 +88,90 @@ export const GetAppProfileRequest: MessageFns<GetAppProfileRequest> = {
   },
 };
 
+function createBaseUpdateAppProfileRequest(): UpdateAppProfileRequest {
+  return { appProfile: undefined, updateMask: undefined, ignoreWarnings: false, _unknownFields: {} };
+}
+
+export const UpdateAppProfileRequest: MessageFns<UpdateAppProfileRequest> = {
+  encode(message: UpdateAppProfileRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.appProfile !== undefined) {
+      AppProfile.encode(message.appProfile, writer.uint32(10).fork()).join();
+    }
+    if (message.updateMask !== undefined) {
+      FieldMask.encode(FieldMask.wrap(message.updateMask), writer.uint32(18).fork()).join();
+    }
+    if (message.ignoreWarnings !== false) {
+      writer.uint32(24).bool(message.ignoreWarnings);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateAppProfileRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateAppProfileRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.appProfile = AppProfile.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.updateMask = FieldMask.unwrap(FieldMask.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.ignoreWarnings = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 export type BigtableInstanceAdminDefinition = typeof BigtableInstanceAdminDefinition;
 export const BigtableInstanceAdminDefinition = {
   name: "BigtableInstanceAdmin",
@@ -89,6 +182,14 @@ export const BigtableInstanceAdminDefinition = {
       requestType: GetAppProfileRequest as typeof GetAppProfileRequest,
       requestStream: false,
       responseType: AppProfile as typeof AppProfile,
+      responseStream: false,
+      options: {},
+    },
+    updateAppProfile: {
+      name: "UpdateAppProfile",
+      requestType: UpdateAppProfileRequest as typeof UpdateAppProfileRequest,
+      requestStream: false,
+      responseType: Operation as typeof Operation,
       responseStream: false,
       options: {},
     },
