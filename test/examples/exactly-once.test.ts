@@ -159,6 +159,7 @@ describe('what Firestore bills', () => {
       { ...figures('tick'), times: 2 },
       { ...figures('minute'), times: 1 },
       { ...figures('read of the pipeline'), times: 1 },
+      { ...figures('cluster'), times: 1 },
     ];
     const sum = (key: 'writes' | 'deletes' | 'leastReads' | 'mostReads'): number =>
       parts.reduce((total, part) => total + part.times * part[key], 0);
