@@ -39,7 +39,7 @@ export interface StagedObserved {
 export const hotEffects = ({ hot }: StagedPlan): number =>
   hot.reduce((sum, message) => sum + effectsOf(message) * message.flights.length, 0);
 
-/** Of so many effects of the hub's row there is one request at most; and so many beside, for what comes again later. */
+/** Of so many effects of the hub's row there is one request at most; and so many beside, for what is delivered later. */
 const EFFECTS_PER_REQUEST = 20;
 const REQUESTS_BESIDE = 15;
 const mostHotRequests = (plan: StagedPlan): number =>

@@ -78,7 +78,7 @@ test.each(['airports', 'flights'] as const)(
 
 test.each([{}, { remarks: 0 }])('an entry of remarks, %j refused, is the row that is expected', (refused) => {
   const message: StagedMessage = { flights: [departure(7)], copies: 1, refused };
-  const entry = entryFromJson(JSON.parse(remarksBody(message).toString()));
+  const entry = entryFromJson(JSON.parse(remarksBody(message).toString()), { publishTimeMicros: 0n });
   expectCells(entry, truthOf(planOf({ early: [message] })).remarks.rows);
 });
 
