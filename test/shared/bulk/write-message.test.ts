@@ -210,6 +210,24 @@ test('bad records by the thousand let others run in between, and are filed in th
 });
 
 describe('maxConsecutiveRejections', () => {
+  const misaligned: Serializer = {
+    serialize({ data, index }) {
+      const entry = numberedEntry(data.toString(), index);
+      if (data.toString() === 'good') return entry;
+      const mutation = { kind: 'setCell' as const, family: 'f', qualifier: Buffer.alloc(0), value: Buffer.alloc(0) };
+      return { ...entry, mutations: [{ ...mutation, timestampMicros: 1001n }] };
+    },
+  };
+
+  test('counts records that are refused unsent, unless others of their message are applied', async () => {
+    const { sink, submitted } = setUp({ limit: 3 });
+    const reading = { ...sink, serializer: misaligned };
+    await writeMessage(message(['bad', 'bad', 'bad', 'good']), reading, signal);
+    expect(submitted).toHaveLength(1);
+    const writing = writeMessage(message(['bad', 'bad', 'bad']), reading, signal);
+    await expect(writing).rejects.toMatchObject({ reason: 'rejection-limit' });
+  });
+
   test('files what tripped it, then acknowledges nothing until a probe is applied', async () => {
     const { sink, handled, clock, metrics } = setUp({ limit: 2 });
     const write = (word: string): Promise<string> =>
