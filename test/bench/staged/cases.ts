@@ -3,6 +3,7 @@ import { billedCase } from './billed/case.ts';
 import { committersCase } from './committers/case.ts';
 import { distinctRowsCase } from './distinct-rows/case.ts';
 import { hotRowCase } from './hot-row/case.ts';
+import { pushesCase } from './pushes/case.ts';
 import { repeatsCase } from './repeats/case.ts';
 import { stagingCase } from './staging/case.ts';
 import { visibilityCase } from './visibility/case.ts';
@@ -11,6 +12,7 @@ import { visibilityCase } from './visibility/case.ts';
 export const STAGED_CASES: readonly BenchCase[] = [
   stagingCase,
   distinctRowsCase,
+  pushesCase,
   committersCase,
   hotRowCase,
   repeatsCase,

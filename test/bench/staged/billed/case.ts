@@ -10,10 +10,12 @@ const ROUNDS = 1;
 const ENVELOPES = 49_200;
 const QUICK_ENVELOPES = 17_300;
 const MILLION = 1_000_000;
-const BOUND = 10_000;
+const BOUND = 4500;
+const IDLE_BOUND = 4;
 
 const SUBJECT = 'stager, coordinator, committer';
 const PER_MILLION = 'operations per million envelopes';
+const PER_IDLE_TICK = 'operations per idle tick';
 
 export interface BilledArgument {
   readonly envelopes: number;
@@ -38,6 +40,7 @@ export const billedCase: BenchCase = {
       settings,
     );
     const billed = measured.values(SUBJECT, PER_MILLION);
+    const idle = measured.values(SUBJECT, PER_IDLE_TICK);
     return {
       kind: 'measured',
       series: measured.series(),
@@ -46,6 +49,12 @@ export const billedCase: BenchCase = {
           `${PER_MILLION}, to the bound of ${BOUND}`,
           billed,
           billed.map(() => BOUND),
+          { atMost: 1 },
+        ),
+        ratioOf(
+          `${PER_IDLE_TICK}, to the bound of ${IDLE_BOUND}`,
+          idle,
+          idle.map(() => IDLE_BOUND),
           { atMost: 1 },
         ),
       ],
@@ -61,6 +70,6 @@ async function measure(envelopes: number): Promise<Readonly<Record<string, numbe
     [PER_MILLION]: (result.operations * MILLION) / envelopes,
     'operations per segment': result.operations / result.segments,
     'envelopes per segment': envelopes / result.segments,
-    'operations per idle tick': result.operationsPerIdleTick,
+    [PER_IDLE_TICK]: result.operationsPerIdleTick,
   };
 }
