@@ -8,7 +8,7 @@ import { StoreError } from '../../model/store.ts';
  * One call of the client, as a step of an operation: ends with the signal, and rejects with a {@link StoreError} that
  * names the operation. The client itself cannot be cancelled: a commit that nobody waits for any more may still happen,
  * also minutes later, because it repeats some statuses for up to ten minutes (see test/client-facts). That is why every
- * commit has preconditions.
+ * commit has preconditions, or says the same at any time: an id means the same envelopes forever.
  *
  * @param operation what is attempted, as a phrase that follows "could not".
  */
