@@ -2,18 +2,11 @@ import { expect, test } from 'vitest';
 import { MutateRowsRequest_Entry } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { deadLetterOf } from '../../shared/letters/write.ts';
 import { identityOf } from '../../shared/model/identity.ts';
-import { aggregate, entry, setCell } from '../support/bigtable-raw-client.ts';
+import { entry, setCell } from '../support/bigtable-raw-client.ts';
+import { counting, sumOfRow } from '../support/counting-record.ts';
 import { failedRecord } from '../support/failed-record.ts';
 import { recordOf } from '../support/pushed-message.ts';
 import { PIPELINE, type StagedHarness, startStaged } from '../support/staged-harness.ts';
-
-/** An entry that adds one to the row's sum: it counts as often as it is applied. */
-const counting = (row: string): Buffer =>
-  Buffer.from(
-    MutateRowsRequest_Entry.encode(
-      entry(row, aggregate('addToCell', 'sums', { $case: 'intValue', value: 1n }, { qualifier: 'n', micros: 0n })),
-    ).finish(),
-  );
 
 const identityOfMessage = (messageId: string): string =>
   identityOf({
@@ -22,13 +15,6 @@ const identityOfMessage = (messageId: string): string =>
     messageId,
     recordIndex: 0,
   });
-
-/** The sum of a row, or undefined where it has none. */
-async function sumOfRow(staged: StagedHarness, key: string): Promise<bigint | undefined> {
-  const cells = (await staged.rows()).find((row) => row.key === key)?.cells ?? [];
-  const cell = cells.find((text) => text.startsWith('sums:n@'));
-  return cell === undefined ? undefined : Buffer.from(cell.slice(cell.indexOf('=') + 1), 'latin1').readBigInt64BE();
-}
 
 /** Lets the coordinator and the committer work until nothing is sent out any more. */
 async function settle(staged: StagedHarness): Promise<void> {
