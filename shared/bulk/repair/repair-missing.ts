@@ -1,7 +1,8 @@
 import { familiesOf } from '../../model/mutation.ts';
 import type { Trouble } from '../outcome.ts';
+import { type Course, type Missing, stillWanted } from '../sending/attempt.ts';
 import type { Batch } from '../sending/batch.ts';
-import { type Course, decide, type Missing, narrow, stillWanted } from '../sending/isolate.ts';
+import { decide, narrow } from '../sending/isolate.ts';
 import type { RowWrite } from '../sending/write-queue.ts';
 import type { WaitingEntry } from '../waiting/waiting-entry.ts';
 import type { TableKeeper, TableState } from './table-keeper.ts';

@@ -1,145 +1,146 @@
-import type { Status } from '../../model/status.ts';
-import type { EntryAnswer } from '../answer.ts';
-import { type FinalVerdict, verdictOf, type Verdict } from '../verdict.ts';
+import { verdictOf } from '../verdict.ts';
 import type { WaitingEntry } from '../waiting/waiting-entry.ts';
-import type { Batch, Retry } from './batch.ts';
+import { advised, type Attempt, attempt, type Course, isBlame, setsAside } from './attempt.ts';
 import type { RowWrite } from './write-queue.ts';
 
-/** How one round of sending and narrowing down treats what is missing. */
-export interface Course {
-  readonly batch: Batch;
-  /**
-   * Takes what was answered NOT_FOUND out of the round, undecided. Without it, an entry that is alone is redelivered.
-   * `evenShared`: a batch that shares the suspicion of a missing family is set aside whole instead of narrowed down.
-   */
-  readonly aside?: {
-    readonly evenShared: boolean;
-    add(missing: Missing, answered: readonly WaitingEntry[]): void;
-  };
-  /** What to say of an entry that is redelivered because something is missing. */
-  readonly advice?: string;
-}
+/** A quarter: from there on, halves cost more requests than there are entries. */
+const HIGH_SHARE = 1 / 4;
 
-/** A write that was answered NOT_FOUND and is to be repaired. */
-export interface Missing {
-  readonly write: RowWrite;
-  readonly reason: 'missing-table' | 'missing-family';
-  readonly status: Status;
-}
+/** Bad entries of which a share means anything. */
+const MIN_BAD = 4;
+
+/** So many entries are sent at once, each in a request of its own, where the share of bad ones is high. */
+const SINGLES_AT_ONCE = 8;
 
 /**
  * Sends the writes in one request and decides all of them.
  *
  * What is answered is settled at once. What was refused together is narrowed down by halves, and only an entry that
- * was refused alone is rejected: `k` bad entries among `n` cost about `k·log n` requests. A write that merged several
- * records of one row is taken apart before any of them is blamed.
+ * was refused alone is rejected: `k` bad entries among `n` cost about `k·log n` requests, one after the other. Where a
+ * quarter of what was decided so far is bad, halves cost more than they clear: the rest is sent one by one, eight at
+ * once, until the share falls. So `n` bad entries cost about `n` requests and an eighth of their time. A write that
+ * merged several records of one row is narrowed down in its order before any of them is blamed.
  */
 export async function decide(writes: readonly RowWrite[], purpose: 'write' | 'isolate', course: Course): Promise<void> {
-  await narrow(await attempt(writes, purpose, course), writes.length === 1, course);
+  await narrow((await attempt(writes, purpose, course)).suspects, writes.length === 1, course);
 }
 
-/** Sends the writes in one request, decides what can be decided, and returns those that are under suspicion. */
-async function attempt(writes: readonly RowWrite[], purpose: 'write' | 'isolate', course: Course): Promise<RowWrite[]> {
-  const { batch } = course;
-  const wanted = writes.filter((write) => stillWanted(write, batch));
-  if (wanted.length === 0) return [];
-  const answers = await batch.send(
-    wanted.map(({ parts }) => parts),
-    purpose,
-  );
-  const again: Retry[] = [];
-  const suspects = wanted.filter((write, index) => {
-    const isAlone = wanted.length === 1 && write.parts.length === 1;
-    const verdict = verdictOf(answerAt(answers, index), isAlone);
-    if (setsAside(write, write.parts, verdict, course)) return false;
-    if (verdict.kind === 'suspect') return true;
-    if (verdict.kind === 'retry') {
-      again.push({ write, undecided: write.parts, status: verdict.status });
-    } else {
-      for (const part of write.parts) batch.settle(part, advised(verdict, course));
-      batch.release(write);
-    }
-    return false;
-  });
-  if (again.length > 0) batch.retry(again);
-  return suspects;
+/** Writes that are still undecided. */
+interface Group {
+  readonly writes: readonly RowWrite[];
+  /** Their request was refused, and held nothing else. */
+  readonly isRefused: boolean;
 }
 
-/** Halves the suspects until each is cleared or alone. `wereAlone`: their refused request held nothing else than one write. */
+/** Narrows the suspects down until each is cleared or alone. `wereAlone`: their refused request held nothing else than one write. */
 export async function narrow(suspects: readonly RowWrite[], wereAlone: boolean, course: Course): Promise<void> {
-  const [first] = suspects;
-  if (!first) return;
-  if (suspects.length === 1) {
-    const isStillSuspect = wereAlone || (await attempt(suspects, 'isolate', course)).length > 0;
-    if (isStillSuspect) await takeApart(first, course);
+  const [only] = suspects;
+  if (only && wereAlone) {
+    await takeApart(only, course);
     return;
   }
-  const middle = Math.ceil(suspects.length / 2);
-  for (const half of [suspects.slice(0, middle), suspects.slice(middle)]) {
-    await narrow(await attempt(half, 'isolate', course), half.length === 1, course);
+  const share = new BadShare();
+  /** What comes next is last. */
+  const left: Group[] = [{ writes: suspects, isRefused: suspects.length > 1 }];
+  for (let group = left.pop(); group; group = left.pop()) {
+    if (share.isHigh) {
+      left.push(group);
+      await sendSingles(takeSome(left), share, course);
+    } else if (group.isRefused) {
+      const [first, second] = halvesOf(group.writes);
+      left.push({ writes: second, isRefused: false }, { writes: first, isRefused: false });
+    } else if (group.writes.length === 1) {
+      await sendSingles(group.writes, share, course);
+    } else {
+      const answered = await attempt(group.writes, 'isolate', course);
+      share.add(answered, group.writes.length);
+      if (answered.suspects.length > 0) left.push({ writes: answered.suspects, isRefused: true });
+    }
   }
+}
+
+/** Takes the next writes, a few; those behind them are undecided as before. */
+function takeSome(left: Group[]): RowWrite[] {
+  const some: RowWrite[] = [];
+  while (some.length < SINGLES_AT_ONCE) {
+    const group = left.pop();
+    if (!group) break;
+    const room = SINGLES_AT_ONCE - some.length;
+    some.push(...group.writes.slice(0, room));
+    if (group.writes.length > room) left.push({ writes: group.writes.slice(room), isRefused: false });
+  }
+  return some;
+}
+
+/** Sends each write in a request of its own, all at once: they are of different rows. Ends when all have ended. */
+async function sendSingles(writes: readonly RowWrite[], share: BadShare, course: Course): Promise<void> {
+  const ends = await Promise.allSettled(
+    writes.map(async (write) => {
+      const answered = await attempt([write], 'isolate', course);
+      const isTaken = answered.suspects.length > 0;
+      share.add(isTaken ? { suspects: [], blamed: 1, retried: 0 } : answered, 1);
+      if (isTaken) await takeApart(write, course);
+    }),
+  );
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 /**
- * Sends the records of a refused merged write one by one, in order, each alone. A record that meets a transient failure or is
- * set aside keeps the records behind it: nothing overtakes it in its row.
+ * Narrows the records of a refused merged write down, in their order and one request after the other. A record that meets a
+ * transient failure or is set aside keeps the records behind it: nothing overtakes it in its row.
  */
 async function takeApart(write: RowWrite, course: Course): Promise<void> {
   const { batch } = course;
-  const { parts } = write;
-  for (const [index, part] of parts.entries()) {
-    if (part.isAbandoned) {
-      batch.discard(part);
+  const share = new BadShare();
+  /** In the order of the records; what comes next is last. The whole is known to be refused. */
+  const left: (readonly WaitingEntry[])[] = [...halvesOf(write.parts)].reverse();
+  for (let parts = left.pop(); parts; parts = left.pop()) {
+    for (const part of parts) if (part.isAbandoned) batch.discard(part);
+    const wanted = parts.filter(({ isAbandoned }) => !isAbandoned);
+    if (wanted.length === 0) continue;
+    if (wanted.length > 1 && share.isHigh) {
+      left.push(wanted.slice(1), wanted.slice(0, 1));
       continue;
     }
-    const [answer] = await batch.send([[part]], 'isolate');
-    const verdict = verdictOf(answer ?? { kind: 'unanswered' }, true);
-    if (setsAside(write, [part], verdict, course)) {
-      write.parts = parts.slice(index);
+    const [answer] = await batch.send([wanted], 'isolate');
+    const verdict = verdictOf(answer ?? { kind: 'unanswered' }, wanted.length === 1);
+    const undecided = (): WaitingEntry[] => [...wanted, ...left.toReversed().flat()];
+    if (setsAside(write, wanted, verdict, course)) {
+      write.parts = undecided();
       return;
     }
     if (verdict.kind === 'retry') {
-      batch.retry([{ write, undecided: parts.slice(index), status: verdict.status }]);
+      batch.retry([{ write, undecided: undecided(), status: verdict.status }]);
       return;
     }
-    if (verdict.kind === 'suspect') throw new Error('an entry that was alone in its request cannot be a suspect');
-    batch.settle(part, advised(verdict, course));
+    if (verdict.kind === 'suspect') {
+      left.push(...[...halvesOf(wanted)].reverse());
+      continue;
+    }
+    share.add({ suspects: [], blamed: isBlame(verdict) ? 1 : 0, retried: 0 }, wanted.length);
+    for (const part of wanted) batch.settle(part, advised(verdict, course));
   }
   batch.release(write);
 }
 
-/** Leaves out entries that nobody waits for; a write without any left is released unsent. */
-export function stillWanted(write: RowWrite, batch: Batch): boolean {
-  if (!write.parts.some(({ isAbandoned }) => isAbandoned)) return true;
-  for (const part of write.parts) if (part.isAbandoned) batch.discard(part);
-  write.parts = write.parts.filter(({ isAbandoned }) => !isAbandoned);
-  if (write.parts.length > 0) return true;
-  batch.release(write);
-  return false;
-}
+/** How much of what a narrowing down has decided so far was bad. It may fall again: bad entries come in runs. */
+class BadShare {
+  #bad = 0;
+  #decided = 0;
 
-/** Whether the verdict takes the write out of this round, which it then has. */
-function setsAside(write: RowWrite, answered: readonly WaitingEntry[], verdict: Verdict, { aside }: Course): boolean {
-  const missing = aside && missingBy(verdict, aside.evenShared);
-  if (!missing) return false;
-  aside.add({ write, ...missing }, answered);
-  return true;
-}
-
-function missingBy(verdict: Verdict, evenShared: boolean): Omit<Missing, 'write'> | undefined {
-  if (verdict.kind === 'suspect') {
-    const isMissing = evenShared && verdict.status.code === 'NOT_FOUND';
-    return isMissing ? { reason: 'missing-family', status: verdict.status } : undefined;
+  get isHigh(): boolean {
+    return this.#bad >= MIN_BAD && this.#bad >= this.#decided * HIGH_SHARE;
   }
-  if (verdict.kind !== 'redeliver') return undefined;
-  const { reason, status } = verdict;
-  return reason === 'missing-table' || reason === 'missing-family' ? { reason, status } : undefined;
+
+  /** @param entries how many the attempt held. */
+  add({ suspects, blamed, retried }: Attempt, entries: number): void {
+    // In an outage as few requests as possible go out, so nothing is sent by itself.
+    this.#bad = retried > 0 ? 0 : this.#bad + blamed;
+    this.#decided = retried > 0 ? 0 : this.#decided + entries - suspects.length;
+  }
 }
 
-function advised(verdict: FinalVerdict, { advice }: Course): FinalVerdict {
-  const isMissing = missingBy(verdict, false) !== undefined;
-  return advice !== undefined && isMissing && verdict.kind === 'redeliver' ? { ...verdict, advice } : verdict;
+function halvesOf<Item>(items: readonly Item[]): readonly [readonly Item[], readonly Item[]] {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)];
 }
-
-const answerAt = (answers: readonly EntryAnswer[], index: number): EntryAnswer =>
-  answers[index] ?? { kind: 'unanswered' };

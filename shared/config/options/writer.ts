@@ -33,7 +33,7 @@ const writerSection = z.strictObject({
     { default: '64MiB', min: 1 },
   ),
   maxConcurrentBatches: count(
-    'Requests in flight per table. Below it what waits is sent at once, at it entries gather to fuller batches.',
+    'Batches in flight per table. Below it what waits is sent at once, at it entries gather to fuller batches. A refused batch of which a quarter is bad is narrowed down by up to eight requests at once.',
     { default: 4, min: 1, max: 100 },
   ),
   linger: duration(
