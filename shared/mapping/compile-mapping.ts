@@ -42,7 +42,7 @@ export async function compileMapping(mapping: ResolvedMapping): Promise<Compiled
     settle,
   );
   const isSkippedOperation = compileSkippedOperation(mapping, settle);
-  const tableOf = mapping.destination && compileDestination(mapping.destination, settle);
+  const tableOf = mapping.destination && (await compileDestination(mapping.destination, settle));
   const rowKeyOf = compileRowKey(mapping.rowKey, settle);
   const writeOf = compileWrite(mapping.write, settle);
 

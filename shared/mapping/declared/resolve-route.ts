@@ -1,3 +1,4 @@
+import { RE2JS } from 're2js';
 import { TABLE_ID, tableNamePartProblem } from '../../model/table-name.ts';
 import { memberPath, type Report } from './problems.ts';
 import type { ConditionTest, ResolvedCondition, ResolvedDestination, TemplatePolicy } from './resolved.ts';
@@ -80,8 +81,8 @@ const TABLE_RULE = 'must be 1 to 50 letters, digits, "_", "-" and "."';
 
 function checkPattern(pattern: string, path: string, report: Report): void {
   try {
-    new RegExp(pattern, 'u');
+    RE2JS.compile(pattern);
   } catch {
-    report.add(path, 'must be a regular expression', pattern);
+    report.add(path, 'must be a regular expression of RE2, which has no look-around and no back reference', pattern);
   }
 }

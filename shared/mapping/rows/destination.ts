@@ -12,9 +12,11 @@ export type DestinationOf = (record: DecodedRecord) => string;
  * than `maxTables` throws a `RedeliverError`: that depends on which tables this instance has met before, so it must not
  * reach a policy that may drop the record.
  */
-export function compileDestination(destination: ResolvedDestination, settle: Settle): DestinationOf {
+export async function compileDestination(destination: ResolvedDestination, settle: Settle): Promise<DestinationOf> {
   const render = compileTemplate(destination.template, settle);
-  const admit = destination.tables ? listed(destination.tables) : matching(destination.pattern, destination.maxTables);
+  const admit = destination.tables
+    ? listed(destination.tables)
+    : await matching(destination.pattern, destination.maxTables);
   return (record) => {
     const table = render(record);
     // The rule also bounds the text that the pattern is tried on.
@@ -33,13 +35,18 @@ function listed(tables: readonly string[]): (table: string) => void {
   };
 }
 
-function matching(pattern: string, maxTables: number): (table: string) => void {
-  const whole = new RegExp(`^(?:${pattern})$`, 'u');
+/**
+ * RE2 and not the platform's expressions: a record chooses the text, and a pattern that backtracks would let it stop the
+ * instance for as long as it likes. Loaded where a mapping has a pattern.
+ */
+async function matching(pattern: string, maxTables: number): Promise<(table: string) => void> {
+  const { RE2JS } = await import('re2js');
+  const whole = RE2JS.compile(pattern);
   // State of the instance, bounded by maxTables.
   const met = new Set<string>();
   return (table) => {
     if (met.has(table)) return;
-    if (!whole.test(table))
+    if (!whole.testExact(table))
       throw new RecordError('destination: must match the pattern of the mapping, got another text');
     if (met.size >= maxTables) {
       throw new RedeliverError(

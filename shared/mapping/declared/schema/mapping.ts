@@ -123,7 +123,9 @@ const destinationSchema = options({
     .max(1000)
     .optional()
     .describe('Every table that may be written. Another refuses the record.'),
-  pattern: words('Regular expression that the whole table id must match. Another refuses the record.').optional(),
+  pattern: words(
+    'Regular expression in the syntax of RE2, without look-around and back references, that the whole table id must match. Another refuses the record.',
+  ).optional(),
   maxTables: z
     .int()
     .min(1)

@@ -280,6 +280,8 @@ describe('operations, conditions and destinations', () => {
     [{ destination: { template: 'a-${b}', tables: ['a-1'], pattern: 'a' } }, 'destination: must have exactly one of tables and pattern'],
     [{ destination: { template: 'a-${b}', pattern: 'a' } }, 'destination.maxTables: is needed with pattern'],
     [{ destination: { template: 'a-${b}', pattern: '(', maxTables: 2 } }, 'destination.pattern: must be a regular expression'],
+    [{ destination: { template: 'a-${b}', pattern: '(?=a)a', maxTables: 2 } }, 'destination.pattern: must be a regular expression of RE2, which has no look-around and no back reference'],
+    [{ destination: { template: 'a-${b}', pattern: String.raw`(a)\1`, maxTables: 2 } }, 'destination.pattern: must be a regular expression of RE2'],
     [{ destination: { template: 'a-${b}', pattern: 'a', maxTables: 1001 } }, 'destination.maxTables: must be at most 1000'],
     [{ destination: { template: 'a-${b}', tables: ['a-1'], maxTables: 1 } }, 'destination.maxTables: applies to pattern only'],
     [{ destination: { template: 'a-${b}', tables: ['a-1', 'p/t', '-x', 'a-1'] } }, 'destination.tables[1]: must not contain "/"'],
