@@ -87,12 +87,14 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     'shared/google/',
     [
       ...['shared/model', 'shared/base', 'shared/proto'],
-      ...['bulk', 'markers', 'staged', 'coordinator'].map((room) => `shared/${room}/ports.ts`),
+      ...['bulk', 'markers', 'staged', 'coordinator', 'emission'].map((room) => `shared/${room}/ports.ts`),
       ...['shared/staged/state.ts', 'shared/staged/segment-id.ts', 'shared/mapping/rows/entry-wire.ts'],
     ],
   ],
   // Whose turn it is and when: what is done in a turn belongs to the capability.
   ['shared/coordinator/', ['shared/model', 'shared/base']],
+  // Messages on their way to a topic: what they are made of belongs to the source.
+  ['shared/emission/', ['shared/model', 'shared/base']],
   // Waiting knows nothing of sending, and neither of repair; the batcher above them puts them together.
   ['shared/bulk/waiting/', [...capability, ...bulkWords]],
   ['shared/bulk/sending/', [...capability, ...bulkWords, 'shared/bulk/waiting/']],
@@ -255,6 +257,7 @@ test('a pure file of a capability reads no clock, timer, randomness, log or envi
     'scan',
     'change-stream',
     'coordinator',
+    'emission',
     'letters',
     'markers',
     'records',
