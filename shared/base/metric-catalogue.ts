@@ -160,7 +160,7 @@ export const METRICS = {
   messagesAcknowledged: counter('Messages answered with 204.'),
   messagesRedelivered: counter('Messages answered so that Pub/Sub delivers them again, by reason.', ['reason']),
   messagesWithoutRecords: counter(
-    'Messages of a bulk or request sink that held no record, such as an empty list or blank lines, and were acknowledged.',
+    'Messages of a sink that held no record, such as an empty list or blank lines, and were acknowledged.',
   ),
   messageLatency: distribution('Time from the push to its answer.', 'ms'),
   publishToAppliedLatency: distribution('Time from publish to the answer that the row is applied.', 'ms'),

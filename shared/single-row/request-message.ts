@@ -1,3 +1,4 @@
+import { nextTurn, RECORDS_PER_TURN } from '../base/clock.ts';
 import { RecordError, RedeliverError } from '../base/errors.ts';
 import { countFailures, type FailedRecord } from '../letters/failed-record.ts';
 import { conditionalRequest, readModifyWriteRequest } from '../model/conditional.ts';
@@ -5,7 +6,7 @@ import type { PushedMessage } from '../model/record.ts';
 import { familiesOfRequest, MAX_CORRELATION_ID_BYTES, type RowRequestDocument } from '../model/row-request.ts';
 import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
 import { prepareAs, type WriteForm } from '../records/prepare.ts';
-import { askRecord, identified } from './ask-record.ts';
+import { type Asked, askRecord, identified } from './ask-record.ts';
 import { type Delivery, Redelivery, type RequestSink, RowTurns } from './delivery.ts';
 
 /**
@@ -13,22 +14,68 @@ import { type Delivery, Redelivery, type RequestSink, RowTurns } from './deliver
  * published, skipped, or durably handed to the failure policy; rejects with a {@link RedeliverError} when the message
  * must be redelivered.
  *
- * The order for each record is fixed: destination → request → skip → execute → verdict. Records run at once, but those of
- * one row in their order. The first failure that ends the message wins, and what has not been sent by then is not sent:
- * it is made again when the message is redelivered, and would be applied twice. The failure policy runs last, once nothing else of the
- * message needs redelivery.
+ * The order for each record is fixed: destination → request → skip → execute → verdict. Nothing is sent before every record
+ * is read: of a message that must be redelivered for one of them, every request would be made again. Then requests go
+ * at once, but those of one row in the order of their records. The first failure that ends the message wins, and what has not been
+ * sent by then is not sent. The failure policy runs last, once nothing else of the message needs redelivery.
  */
 export async function answerMessage(message: PushedMessage, sink: RequestSink, signal: AbortSignal): Promise<void> {
   const records = framedRecords(message, sink.framing);
   if (records.length === 0) sink.runtime.metrics.count('messagesWithoutRecords');
-  const form = await formFor(records, sink);
+  const { asked, unreadable } = await readRecords(records, sink);
   const delivery: Delivery = { sink, signal, turns: new RowTurns(), again: new Redelivery() };
-  const failed = await Promise.all(records.map((record) => settle(record, form, delivery)));
+  const refused = await askAll(asked, delivery);
   const { error } = delivery.again;
   if (error) throw error;
-  const rejected = failed.filter((one) => one !== undefined);
-  countFailures(rejected, sink);
-  if (rejected.length > 0) await sink.policy.handle(rejected, signal);
+  const failed = [...unreadable, ...refused].toSorted((one, other) => one.record.index - other.record.index);
+  countFailures(failed, sink);
+  if (failed.length > 0) await sink.policy.handle(failed, signal);
+}
+
+/** Reads every record, and lets others run meanwhile. Rejects where one of them says that the message must be redelivered. */
+async function readRecords(
+  records: readonly FramedRecord[],
+  sink: RequestSink,
+): Promise<{ readonly asked: readonly Asked[]; readonly unreadable: readonly FailedRecord[] }> {
+  const { clock, metrics } = sink.runtime;
+  const form = await formFor(records, sink);
+  const asked: Asked[] = [];
+  const unreadable: FailedRecord[] = [];
+  for (const [at, record] of records.entries()) {
+    if (at > 0 && at % RECORDS_PER_TURN === 0) await nextTurn(clock);
+    const prepared = prepareAs(form, record, sink);
+    switch (prepared.kind) {
+      case 'skipped':
+        metrics.count('recordsSkipped');
+        break;
+      case 'failed':
+        metrics.count('requestsFailed');
+        unreadable.push({ ...prepared.failed, ...identified(record, sink) });
+        break;
+      case 'redeliver':
+        throw new RedeliverError(prepared.reason, prepared.message);
+      case 'write':
+        asked.push({ record, table: prepared.table, document: prepared.write });
+        break;
+      default:
+        return prepared satisfies never;
+    }
+  }
+  return { asked, unreadable };
+}
+
+/** Makes all requests, and lets others run meanwhile; returns the records that were refused. */
+async function askAll(asked: readonly Asked[], delivery: Delivery): Promise<readonly FailedRecord[]> {
+  const { sink, again } = delivery;
+  const parts: Promise<(FailedRecord | undefined)[]>[] = [];
+  for (let start = 0; start < asked.length && !again.isOver; start += RECORDS_PER_TURN) {
+    if (start > 0) await nextTurn(sink.runtime.clock);
+    const part = Promise.all(asked.slice(start, start + RECORDS_PER_TURN).map((one) => askRecord(one, delivery)));
+    // It is awaited below; a rejection before that is not one that nobody handles.
+    part.catch(() => undefined);
+    parts.push(part);
+  }
+  return (await Promise.all(parts)).flat().filter((one) => one !== undefined);
 }
 
 /** Only a dead letter of the sink's own form is read by the written form; nothing else loads it for reading. */
@@ -71,28 +118,3 @@ const requestForm = (decode: WriteForm<RowRequestDocument>['decode']): WriteForm
 const UNREAD = requestForm(() => {
   throw new TypeError('the written forms are loaded for a message that holds a request');
 });
-
-/** One record to its end; what is itself wrong is returned for the failure policy. */
-async function settle(
-  record: FramedRecord,
-  form: WriteForm<RowRequestDocument>,
-  delivery: Delivery,
-): Promise<FailedRecord | undefined> {
-  const { sink, again } = delivery;
-  const prepared = prepareAs(form, record, sink);
-  switch (prepared.kind) {
-    case 'skipped':
-      sink.runtime.metrics.count('recordsSkipped');
-      return undefined;
-    case 'failed':
-      sink.runtime.metrics.count('requestsFailed');
-      return { ...prepared.failed, ...identified(record, sink) };
-    case 'redeliver':
-      again.add(new RedeliverError(prepared.reason, prepared.message));
-      return undefined;
-    case 'write':
-      return askRecord({ record, table: prepared.table, document: prepared.write }, delivery);
-    default:
-      return prepared satisfies never;
-  }
-}

@@ -1,3 +1,4 @@
+import { nextTurn, RECORDS_PER_TURN } from '../../base/clock.ts';
 import { RecordError, RedeliverError } from '../../base/errors.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import { countFailures, type FailedRecord } from '../../letters/failed-record.ts';
@@ -35,7 +36,13 @@ type Enveloped = { readonly kind: 'envelope'; readonly received: ReceivedEnvelop
 export async function stageMessage(message: PushedMessage, sink: StagedSink, signal: AbortSignal): Promise<void> {
   const { runtime } = sink;
   sink.admit();
-  const enveloped = framedRecords(message, sink.framing).map((record) => envelop(record, sink));
+  const records = framedRecords(message, sink.framing);
+  if (records.length === 0) runtime.metrics.count('messagesWithoutRecords');
+  const enveloped: Enveloped[] = [];
+  for (const [at, record] of records.entries()) {
+    if (at > 0 && at % RECORDS_PER_TURN === 0) await nextTurn(runtime.clock);
+    enveloped.push(envelop(record, sink));
+  }
   // Nothing is stored of a message that must be redelivered: it would be stored anew at every delivery.
   const again = enveloped.find((one) => one.kind === 'redeliver');
   if (again) throw new RedeliverError(again.reason, again.message);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
 import type { FailedRecord } from '../../../shared/letters/failed-record.ts';
 import type { FailurePolicy } from '../../../shared/letters/policy.ts';
@@ -35,6 +35,10 @@ const serializer: Serializer<RowRequestDocument> = {
   },
 };
 
+/** A word for which there is no table. */
+const elsewhere = ({ data }: { readonly data: Buffer }): string | undefined =>
+  data.toString() === 'elsewhere' ? 'a.b.' : undefined;
+
 /** The key of the row that a call is for: the words above. */
 const wordOf = ({ request }: { readonly request: Buffer }): string =>
   /[a-z]+/.exec(request.subarray(request.indexOf('tables/t') + 10).toString('latin1'))?.[0] ?? '';
@@ -56,7 +60,7 @@ interface Options {
 function setUp({ handle = () => Promise.resolve(), publish, sink: given, maxInFlightRequests = 100 }: Options = {}) {
   const service = new FakeRowCalls();
   const runtime = testRuntime();
-  const { metrics } = runtime;
+  const { clock, metrics } = runtime;
   const handled: FailedRecord[] = [];
   const published: { text: string; attributes: Readonly<Record<string, string>> }[] = [];
   const policy: FailurePolicy = {
@@ -106,7 +110,7 @@ function setUp({ handle = () => Promise.resolve(), publish, sink: given, maxInFl
       sink,
       controller.signal,
     );
-  return { service, metrics, handled, published, push, controller };
+  return { clock, service, metrics, handled, published, push, controller };
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -172,6 +176,31 @@ describe('a message', () => {
     service.calls[2]?.answer(counterReply(1n));
     service.calls[3]?.answer(counterReply(1n));
     await pushed;
+  });
+
+  test('is read whole before a request is made: of one that must be redelivered, each would be made again', async () => {
+    const { clock, service, push } = setUp({ sink: { serializer: { ...serializer, resolve: elsewhere } } });
+    const pushed = ending(push([...Array.from({ length: 1200 }, () => 'a'), 'elsewhere']));
+    await clock.advance(0);
+    expect((await pushed).reason).toBe('destination');
+    expect(service.calls).toEqual([]);
+  });
+
+  test('of records by the thousand lets others run between reading them and between asking', async () => {
+    const { clock, service, push } = setUp({ maxInFlightRequests: 10_000 });
+    service.reply = () => counterReply(1n);
+    const soon = vi.spyOn(clock, 'soon');
+    const pushed = push(Array.from({ length: 1200 }, (_, index) => `k${index}`));
+    await clock.advance(0);
+    await pushed;
+    expect(soon).toHaveBeenCalledTimes(2 + 2);
+    expect(service.calls).toHaveLength(1200);
+  });
+
+  test('without a record is acknowledged and counted', async () => {
+    const { push, metrics } = setUp();
+    await push(['', ' ']);
+    expect(metrics.snapshot().counters).toEqual({ messagesWithoutRecords: 1 });
   });
 
   test('ends with the first failure in time; what is out is still counted, what is not out is not sent', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { RECORDS_PER_TURN } from '../../../../shared/base/clock.ts';
 import { RecordError, RedeliverError } from '../../../../shared/base/errors.ts';
 import { type DeadLetter, deadLetterOf } from '../../../../shared/letters/write.ts';
 import type { FailedRecord } from '../../../../shared/letters/failed-record.ts';
@@ -42,7 +43,7 @@ interface Given {
 
 function setUp({ envelopes, framing = 'ndjson', keep, admit = () => undefined }: Given = {}) {
   const runtime = testRuntime();
-  const { metrics } = runtime;
+  const { clock, metrics } = runtime;
   const kept: Envelope[] = [];
   const handled: FailedRecord[] = [];
   const order: string[] = [];
@@ -82,7 +83,7 @@ function setUp({ envelopes, framing = 'ndjson', keep, admit = () => undefined }:
   };
   const stage = (lines: readonly string[], given: Partial<PushedMessage> = {}): Promise<void> =>
     stageMessage(pushedMessage({ ...FIRST, ...given, data: Buffer.from(lines.join('\n')) }), sink, signal);
-  return { metrics, kept, handled, order, stage, sink };
+  return { clock, metrics, kept, handled, order, stage, sink };
 }
 
 describe('a message', () => {
@@ -132,6 +133,30 @@ describe('a message', () => {
     const { stage, order } = setUp();
     await expect(stage(['a', 'elsewhere'])).rejects.toMatchObject({ reason: 'destination' });
     expect(order).toEqual([]);
+  });
+
+  test('without a record is acknowledged and counted', async () => {
+    const { stage, kept, metrics } = setUp();
+    await stage(['', ' ']);
+    expect(kept).toEqual([]);
+    expect(metrics.snapshot().counters).toEqual({ messagesWithoutRecords: 1 });
+  });
+
+  test('of records by the thousand lets others run in between', async () => {
+    let read = 0;
+    const { clock, kept, stage, sink } = setUp();
+    const counting: Serializer = {
+      serialize: () => {
+        read += 1;
+        return rowEntry('k');
+      },
+    };
+    Object.assign(sink, { serializer: counting });
+    const staged = stage(Array.from({ length: 1200 }, () => 'a'));
+    expect(read).toBe(RECORDS_PER_TURN);
+    await clock.advance(0);
+    await staged;
+    expect(kept).toHaveLength(1200);
   });
 
   test('that cannot be kept reaches no policy', async () => {
