@@ -30,7 +30,14 @@ export function resolveWrite(input: MappingInput, path: string, report: Report):
   if (carries(mode, 'cells')) return { mode, families, timestamp };
   const operation =
     input.operation && resolveOperation(input.operation, families, memberPath(path, 'operation'), report);
-  return { mode, families, timestamp, ...(operation && { operation }), rowDelete: input.operation?.rowDelete ?? 'row' };
+  return {
+    mode,
+    families,
+    timestamp,
+    ...(operation && { operation }),
+    rowDelete: input.operation?.rowDelete ?? 'row',
+    columnDeletes: input.columnDeletes ?? 'up-to-timestamp',
+  };
 }
 
 function resolveTimestamp(

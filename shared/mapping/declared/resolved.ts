@@ -108,6 +108,8 @@ export interface ResolvedOperation {
   readonly onMissing: 'reject' | 'write';
 }
 
+export type ColumnDeletes = 'up-to-timestamp' | 'all-versions';
+
 export type ConditionTest =
   /** Compared as texts: a number in its shortest plain notation, `true`, `false`. */
   | { readonly kind: 'in' | 'not-in'; readonly values: readonly string[] }
@@ -196,6 +198,8 @@ interface WriteParts extends Record<Carried, object> {
     readonly operation?: ResolvedOperation;
     /** Extent of `delete-row`: staged pipelines may not delete whole rows, because a marker lives in them. */
     readonly rowDelete: 'row' | 'declared-families';
+    /** Which versions go where a column is deleted: those up to the timestamp of the record, or all. */
+    readonly columnDeletes: ColumnDeletes;
   };
 }
 

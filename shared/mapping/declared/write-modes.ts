@@ -5,7 +5,7 @@ import type { PlainCellType } from '../codecs/cell-types.ts';
  * new mode is a row here, its compiler in `modes/`, and that compiler's line in `modes/compile-write.ts`. Pure data.
  */
 
-/** Treatment of a null: its encoding is written, the cell is left alone, all its versions go, the record is refused. */
+/** Treatment of a null: its encoding is written, the cell is left alone, its versions are deleted, the record is refused. */
 export type NullMode = 'encode' | 'ignore' | 'delete' | 'reject';
 
 /** What a mode needs of a mapping, beside the row key. */
@@ -42,7 +42,7 @@ export const WRITE_MODES = {
     isDynamic: true,
   },
   'keep-latest': {
-    does: 'deletes all versions of each cell before it sets it',
+    does: 'deletes the versions of each cell before it sets it (`columnDeletes` says which)',
     makes: 'entry',
     carries: 'cells-or-deletes',
     refuses: ['conditional'],
@@ -54,7 +54,7 @@ export const WRITE_MODES = {
     makes: 'entry',
     mayBeMarked: true,
     carries: 'cells',
-    refuses: ['conditional', 'operation', 'nullString'],
+    refuses: ['conditional', 'operation', 'columnDeletes', 'nullString'],
     // There is no encoding of a null to add or to append.
     nulls: ['ignore', 'reject'],
     types: ['int8', 'int16', 'int32', 'int64'],
@@ -64,7 +64,7 @@ export const WRITE_MODES = {
     does: 'sets cells when the row has none',
     makes: 'conditional',
     carries: 'cells',
-    refuses: ['conditional', 'operation'],
+    refuses: ['conditional', 'operation', 'columnDeletes'],
     // A row that is new, or whose families are replaced, has nothing to delete.
     nulls: ['encode', 'ignore', 'reject'],
     isDynamic: true,
@@ -73,14 +73,14 @@ export const WRITE_MODES = {
     does: 'replaces the declared families unless they hold a cell as new',
     makes: 'conditional',
     carries: 'cells',
-    refuses: ['conditional', 'operation'],
+    refuses: ['conditional', 'operation', 'columnDeletes'],
     nulls: ['encode', 'ignore', 'reject'],
   },
   append: {
     does: 'change stored values',
     makes: 'read-modify-write',
     carries: 'families',
-    refuses: ['conditional', 'operation', 'timestamp'],
+    refuses: ['conditional', 'operation', 'columnDeletes', 'timestamp'],
     nulls: ['ignore', 'reject'],
     types: ['string', 'bytes', 'raw'],
   },
@@ -88,7 +88,7 @@ export const WRITE_MODES = {
     does: 'change stored values',
     makes: 'read-modify-write',
     carries: 'families',
-    refuses: ['conditional', 'operation', 'timestamp'],
+    refuses: ['conditional', 'operation', 'columnDeletes', 'timestamp'],
     nulls: ['ignore', 'reject'],
     types: ['int64'],
   },
@@ -96,7 +96,7 @@ export const WRITE_MODES = {
     does: 'sends `conditional`',
     makes: 'conditional',
     carries: 'conditional',
-    refuses: ['families', 'operation', 'timestamp', 'nullString', 'onNull', 'onMissing'],
+    refuses: ['families', 'operation', 'columnDeletes', 'timestamp', 'nullString', 'onNull', 'onMissing'],
     nulls: [],
   },
 } as const satisfies Readonly<Record<string, WriteModeFacts>>;

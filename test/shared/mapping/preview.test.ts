@@ -26,9 +26,9 @@ describe('a preview shows', () => {
     expect(await lines(options)).toEqual([
       'table    t-1',
       String.raw`row key  "a#\x00"`,
-      'delete   f:n',
+      'delete   f:n before 1000 µs',
       String.raw`set      f:n = "\x00\x00\x00\x00\x00\x00\x00\x01" @ 1 µs`,
-      'delete   f:s',
+      'delete   f:s before 1000 µs',
       String.raw`set      f:s = "a#\x00" @ 1 µs`,
       'delete   family g',
       String.raw`set      g:x = "\x01" @ 1 µs`,

@@ -23,7 +23,7 @@ export const dynamicSchema = options({
     .enum(['merge', 'replace'])
     .optional()
     .describe(
-      'Treatment of cells that the object does not name: `merge` leaves them, `replace` deletes the whole family first, so an empty object clears it. Default `merge`. A null object leaves the family alone either way.',
+      'Treatment of cells that the object does not name: `merge` leaves them, `replace` deletes the whole family first, so an empty object clears it. Default `merge`. A null object leaves the family alone either way. The service deletes families without a bound of time, so a redelivered or late record that replaces takes cells of newer records away.',
     ),
 }).describe(
   `Columns that the data names. Excludes \`columns\` of the same family. Only in ${inWords(modesThat(({ isDynamic }) => isDynamic === true))}.`,

@@ -66,7 +66,7 @@ const timestampSchema = z
     }),
   ])
   .describe(
-    'One timestamp for all cells of a record. Default `publishTime`, floored to the millisecond: it is the same at every redelivery, so a replay overwrites instead of adding a version.',
+    'One timestamp for all cells of a record. Default `publishTime`, floored to the millisecond: it is the same at every redelivery, so a redelivery overwrites instead of adding a version.',
   );
 
 const columnName = words('A column as `family:qualifier`.');
@@ -79,13 +79,23 @@ const operationSchema = options({
       z.union([
         z.enum(['write', 'skip', 'delete-row']),
         options({
-          deleteFamilies: z.array(words('Column family.')).min(1).optional().describe('Families to delete.'),
-          deleteColumns: z.array(columnName).min(1).optional().describe('Columns to delete, all versions.'),
+          deleteFamilies: z
+            .array(words('Column family.'))
+            .min(1)
+            .optional()
+            .describe(
+              'Families to delete, newer cells too: the service deletes families without a bound of time. `deleteColumns` has one.',
+            ),
+          deleteColumns: z
+            .array(columnName)
+            .min(1)
+            .optional()
+            .describe('Columns to delete: their versions up to the timestamp of the record (`columnDeletes`).'),
         }),
       ]),
     )
     .describe(
-      'Action for each value of the field: `write`, `skip`, `delete-row`, {deleteFamilies: […]} or {deleteColumns: […]}. A value that is not listed refuses the record; a delete needs only the row key.',
+      'Action for each value of the field: `write`, `skip`, `delete-row`, {deleteFamilies: […]} or {deleteColumns: […]}. A value that is not listed refuses the record. A delete needs only the row key, and `deleteColumns` the timestamp too (unless `columnDeletes` is `all-versions`). The service deletes rows and families without a bound of time: a redelivered or late `delete-row` or `deleteFamilies` takes newer cells away, where `deleteColumns` leaves them.',
     ),
   onMissing: z
     .enum(['reject', 'write'])
@@ -167,6 +177,12 @@ export const mappingSchema = options({
       `Change that a record makes to its row. ${effects()}. The last ${lastRequestModes()} need a request pipeline. Default \`upsert\`.`,
     ),
   timestamp: timestampSchema.optional(),
+  columnDeletes: z
+    .enum(['up-to-timestamp', 'all-versions'])
+    .optional()
+    .describe(
+      `Which versions of a column go where a record deletes it (${inWords(['`keep-latest`', '`onNull: delete`', '`deleteColumns`'])}): those up to the timestamp of the record, its own millisecond included, or all. Default \`up-to-timestamp\`: a redelivered or late record takes nothing newer away, and a version older than the newest may lie beneath it: keep one version by garbage collection (\`maxVersions: 1\`), or read the latest. With \`all-versions\` the record that is applied last wins, redelivered and late ones too. Only in the modes ${inWords(modesThat(({ carries }) => carries === 'cells-or-deletes'))}.`,
+    ),
   nullString: z.string().optional().describe('Text that a null text is written as. Default `null`.'),
   onNull: nullMode.optional(),
   onMissing: missingMode.optional(),

@@ -27,7 +27,7 @@ export const fieldPath = (what: string): z.ZodString =>
 export const nullMode = z
   .enum(['encode', 'ignore', 'delete', 'reject'])
   .describe(
-    `Treatment of a null: \`encode\` writes the null encoding (\`nullString\` for texts, an empty value otherwise), \`ignore\` leaves the cell alone, \`delete\` deletes all versions of the cell, \`reject\` refuses the record. Default \`encode\`; \`ignore\` in the modes ${inWords(modesThat(({ nulls: [first] }) => first === 'ignore'))}, which take nothing else but \`reject\`.`,
+    `Treatment of a null: \`encode\` writes the null encoding (\`nullString\` for texts, an empty value otherwise), \`ignore\` leaves the cell alone, \`delete\` deletes its versions up to the timestamp of the record (\`columnDeletes\`), \`reject\` refuses the record. Default \`encode\`; \`ignore\` in the modes ${inWords(modesThat(({ nulls: [first] }) => first === 'ignore'))}, which take nothing else but \`reject\`.`,
   );
 
 export const missingMode = z

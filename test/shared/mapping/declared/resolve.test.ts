@@ -26,6 +26,7 @@ test('the smallest mapping has the stated defaults', () => {
       mode: 'upsert',
       timestamp: { from: 'publishTime' },
       rowDelete: 'row',
+      columnDeletes: 'up-to-timestamp',
       families: [
         {
           family: 'f',
@@ -215,6 +216,14 @@ describe('what a mode has no use for is refused by its path', () => {
   ])('%s: %j', (writeMode, options, problem) => {
     expect(problemsOf({ rowKey: '${key}', writeMode, ...options }).join('\n')).toContain(problem);
   }); // prettier-ignore
+
+  test.each(['aggregate', 'insert-if-absent', 'replace-if-newest', 'append', 'increment', 'conditional'])(
+    '%s has no deletion of columns to bound',
+    (writeMode) => {
+      const problems = problemsOf({ rowKey: '${key}', writeMode, columnDeletes: 'all-versions' });
+      expect(problems).toContain(`mapping.columnDeletes: does not apply to the mode ${writeMode}, got "all-versions"`);
+    },
+  );
 
   test('increment takes nullString, which has no effect there', () => {
     expect(problemsOf({ rowKey: '${key}', writeMode: 'increment', nullString: '', families: integer })).toEqual([]);

@@ -21,7 +21,14 @@ const set = (family: string, qualifier: string, value: string | Buffer, timestam
   timestampMicros,
   value: typeof value === 'string' ? q(value) : value,
 });
-const removeCell = (family: string, qualifier: string): Mutation => ({
+/** What of a column is deleted: up to the publish time, its own millisecond included. */
+const removeCell = (family: string, qualifier: string, endTimestampMicros = AT + 1000n): Mutation => ({
+  kind: 'deleteFromColumn',
+  family,
+  qualifier: q(qualifier),
+  endTimestampMicros,
+});
+const removeAllVersions = (family: string, qualifier: string): Mutation => ({
   kind: 'deleteFromColumn',
   family,
   qualifier: q(qualifier),
@@ -123,11 +130,21 @@ describe('dynamic columns', () => {
 
 describe('keep-latest', () => {
   cases({ writeMode: 'keep-latest', families }, [
-    { name: 'deletes all versions of each cell before it sets it', record: { ...record, more: null }, expected: entry(removeCell('f', 's'), set('f', 's', 'x'), removeCell('f', 'n'), set('f', 'n', int64(1n))) },
+    { name: 'deletes the versions of each cell up to its own time before it sets it', record: { ...record, more: null }, expected: entry(removeCell('f', 's'), set('f', 's', 'x'), removeCell('f', 'n'), set('f', 'n', int64(1n))) },
   ]); // prettier-ignore
   cases({ writeMode: 'keep-latest', onNull: 'delete', families: { f: { columns: { s: 'string' } } } }, [
     { name: 'deletes a null once', record: { s: null }, expected: entry(removeCell('f', 's')) },
   ]);
+  cases({ writeMode: 'keep-latest', timestamp: { field: 'ts', unit: 'micros' }, onNull: 'delete', families: { f: { columns: { s: 'string' } } } }, [
+    { name: 'ends a deletion behind the millisecond of the record, wherever in it the record is', record: { s: null, ts: 1999 }, expected: entry(removeCell('f', 's', 2000n)) },
+    { name: 'deletes the first millisecond of the epoch', record: { s: null, ts: 0 }, expected: entry(removeCell('f', 's', 1000n)) },
+  ]); // prettier-ignore
+  cases({ writeMode: 'keep-latest', timestamp: { field: 'ts', unit: 'micros', maxFuture: 'none' }, onNull: 'delete', families: { f: { columns: { s: 'string' } } } }, [
+    { name: 'needs no end behind the last millisecond that there is', record: { s: null, ts: (2n ** 63n - 1n).toString() }, expected: entry(removeAllVersions('f', 's')) },
+  ]); // prettier-ignore
+  cases({ writeMode: 'keep-latest', columnDeletes: 'all-versions', families }, [
+    { name: 'deletes all versions where the mapping says so', record: { ...record, more: null }, expected: entry(removeAllVersions('f', 's'), set('f', 's', 'x'), removeAllVersions('f', 'n'), set('f', 'n', int64(1n))) },
+  ]); // prettier-ignore
   refusals({ writeMode: 'keep-latest', families: { f: { dynamic: { field: 'tags', type: 'int8' } } } }, [
     ['more than 50,000 cells', { tags: Object.fromEntries(Array.from({ length: 50_001 }, (_, n) => [n, 1])) }, 'got 100002'],
   ]); // prettier-ignore
@@ -156,6 +173,14 @@ describe('deletes', () => {
   ]); // prettier-ignore
   cases({ writeMode: 'keep-latest', families, timestamp: { field: 'ts', unit: 'micros' }, operation: { ...operation, rowDelete: 'declared-families' } }, [
     { name: 'every declared family where rows may not be deleted, without a timestamp', record: { op: 'd' }, expected: entry(removeFamily('f'), removeFamily('g')) },
+  ]); // prettier-ignore
+  const dated = { families, timestamp: { field: 'ts', unit: 'millis' }, operation };
+  cases(dated, [
+    { name: 'columns up to the time that the record names', record: { op: 'unset', ts: 5 }, expected: entry(removeCell('f', 's', 6000n), removeCell('f', 'a:b', 6000n)) },
+  ]); // prettier-ignore
+  refusals(dated, [['a deletion of columns without the time that bounds it', { op: 'unset' }, 'ts: must be there']]);
+  cases({ ...dated, columnDeletes: 'all-versions' }, [
+    { name: 'all versions of columns, without a timestamp', record: { op: 'unset' }, expected: entry(removeAllVersions('f', 's'), removeAllVersions('f', 'a:b')) },
   ]); // prettier-ignore
   cases({ families, operation: { ...operation, onMissing: 'write' } }, [
     { name: 'a missing operation writes where it may', record, expected: written },
