@@ -87,7 +87,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     'shared/google/',
     [
       ...['shared/model', 'shared/base', 'shared/proto'],
-      ...['bulk', 'markers', 'staged', 'coordinator', 'emission'].map((room) => `shared/${room}/ports.ts`),
+      ...['bulk', 'markers', 'staged', 'coordinator', 'emission', 'scan'].map((room) => `shared/${room}/ports.ts`),
       ...['shared/staged/state.ts', 'shared/staged/segment-id.ts', 'shared/mapping/rows/entry-wire.ts'],
     ],
   ],
@@ -113,6 +113,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   // The written forms know the wire and nothing of who asks; HTTP stands on all of it.
   ['shared/single-row/forms/', [...capability, 'shared/single-row/wire.ts', 'shared/single-row/filter-wire.ts']],
   ['shared/single-row/', capability],
+  // Planning is arithmetic; reading knows the wire and nothing of runs, slots or messages.
+  ['shared/scan/ports.ts', ['shared/model', 'shared/base']],
+  ['shared/scan/plan/', ['shared/model', 'shared/base', 'shared/scan/ports.ts']],
+  ['shared/scan/reading/', ['shared/model', 'shared/base', 'shared/proto', 'shared/scan/ports.ts']],
   ['shared/scan/', [...capability, 'shared/coordinator']],
   ['shared/change-stream/', [...capability, 'shared/coordinator']],
   // The plan of a deployment reads a configuration, and nothing of what runs.
