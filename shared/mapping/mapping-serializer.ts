@@ -1,7 +1,7 @@
 import { RecordError } from '../base/errors.ts';
 import type { ResolvedMapping } from './declared/resolved.ts';
 import { conditionalRequest } from '../model/conditional.ts';
-import { noCell } from '../model/filter.ts';
+import { noCell } from '../model/filter/filter.ts';
 import type { RowEntry } from '../model/mutation.ts';
 import type { RowRequest } from '../model/row-request.ts';
 import { compileMapping } from './compile-mapping.ts';

@@ -1,7 +1,7 @@
 import { RecordError, RedeliverError } from '../base/errors.ts';
 import { printableBytes } from '../model/bytes.ts';
 import type { ConditionalRequest, ReadModifyWriteRequest, ReadModifyWriteRule } from '../model/conditional.ts';
-import type { RowFilter } from '../model/filter.ts';
+import type { RowFilter } from '../model/filter/filter.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { InputRecord } from '../model/record.ts';
 import type { CompiledMapping } from './compile-mapping.ts';

@@ -1,6 +1,13 @@
 import { RecordError } from '../base/errors.ts';
 import { type ConditionalRequest, conditionalRequest } from '../model/conditional.ts';
-import { cellExists, chain, interleave, MAX_FILTER_DEPTH, otherFamilies, type RowFilter } from '../model/filter.ts';
+import {
+  cellExists,
+  chain,
+  interleave,
+  MAX_FILTER_DEPTH,
+  otherFamilies,
+  type RowFilter,
+} from '../model/filter/filter.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { RowRequest } from '../model/row-request.ts';
 import { MARKER_VALUE } from './marker.ts';

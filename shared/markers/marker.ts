@@ -1,4 +1,4 @@
-import { familyPattern } from '../model/exact-pattern.ts';
+import { familyPattern } from '../model/filter/exact-pattern.ts';
 import { CheckAndMutateRowRequest } from '../proto/google/bigtable/v2/bigtable.ts';
 import type { Mutation, RowFilter } from '../proto/google/bigtable/v2/data.ts';
 

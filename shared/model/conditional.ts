@@ -1,5 +1,5 @@
 import { RecordError } from '../base/errors.ts';
-import { filterProblem, type RowFilter } from './filter.ts';
+import { filterProblem, type RowFilter } from './filter/filter.ts';
 import { isInt64 } from './int64.ts';
 import { MAX_MUTATIONS, type Mutation } from './mutation.ts';
 import { familyProblem, mutationsProblem, rowKeyProblem } from './mutation-rules.ts';

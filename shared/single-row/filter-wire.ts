@@ -1,6 +1,6 @@
-import { noCell, qualifierEquals, type RowFilter, valueEquals } from '../model/filter.ts';
+import { noCell, qualifierEquals, type RowFilter, valueEquals } from '../model/filter/filter.ts';
 import type { RowFilter as WireFilter } from '../proto/google/bigtable/v2/data.ts';
-import { exactBytesOf, familyPattern, otherFamiliesPattern, patternOf } from '../model/exact-pattern.ts';
+import { exactBytesOf, familyPattern, otherFamiliesPattern, patternOf } from '../model/filter/exact-pattern.ts';
 
 /** A filter as `google.bigtable.v2.RowFilter`. Exact matches become patterns that match those bytes alone. Pure. */
 export const toWireFilter = (filter: RowFilter): WireFilter => ({ filter: wireCase(filter) });

@@ -1,4 +1,4 @@
-import { otherFamiliesPattern } from '../../shared/model/exact-pattern.ts';
+import { otherFamiliesPattern } from '../../shared/model/filter/exact-pattern.ts';
 import type { RowFilter } from '../../shared/proto/google/bigtable/v2/data.ts';
 import { code, entry, mutateRows, readRows, setCell } from '../support/bigtable-raw-client.ts';
 import type { ContractCase } from './bigtable-case.ts';

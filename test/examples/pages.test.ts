@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { MAX_FILTER_DEPTH } from '../../shared/model/filter.ts';
+import { MAX_FILTER_DEPTH } from '../../shared/model/filter/filter.ts';
 import { MAX_MUTATIONS, MAX_ROW_KEY_BYTES } from '../../shared/model/mutation.ts';
 import { MAX_CORRELATION_ID_BYTES } from '../../shared/model/row-request.ts';
 import { MAX_MESSAGE_BYTES } from '../../shared/letters/write.ts';

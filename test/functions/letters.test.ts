@@ -9,7 +9,7 @@ import { systemClock } from '../../shared/base/clock.ts';
 import { systemRandom } from '../../shared/base/random.ts';
 import { type DeadLetter, deadLetterOf } from '../../shared/letters/write.ts';
 import { conditionalRequest } from '../../shared/model/conditional.ts';
-import { noCell } from '../../shared/model/filter.ts';
+import { noCell } from '../../shared/model/filter/filter.ts';
 import type { Mutation } from '../../shared/model/mutation.ts';
 import { encodeRowRequestDocument } from '../../shared/single-row/forms/documents.ts';
 import { aggregateFamily, connect, createTable, readRows } from '../support/bigtable-raw-client.ts';

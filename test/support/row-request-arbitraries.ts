@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { ReadModifyWriteRule } from '../../shared/model/conditional.ts';
-import type { RowFilter } from '../../shared/model/filter.ts';
+import type { RowFilter } from '../../shared/model/filter/filter.ts';
 import type { RowRequest, RowRequestDocument } from '../../shared/model/row-request.ts';
 import type { ResultCell, RowResult, RowResultOutcome } from '../../shared/model/row-result.ts';
 import { anyBytes, anyInt64, anyMutation } from './arbitraries.ts';

@@ -1,5 +1,5 @@
 import { conditionalRequest, readModifyWriteRequest } from '../../shared/model/conditional.ts';
-import { cellExists, type RowFilter } from '../../shared/model/filter.ts';
+import { cellExists, type RowFilter } from '../../shared/model/filter/filter.ts';
 import type { Mutation } from '../../shared/model/mutation.ts';
 import type { RowRequest } from '../../shared/model/row-request.ts';
 

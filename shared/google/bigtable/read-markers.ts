@@ -1,6 +1,6 @@
 import { toError } from '../../base/errors.ts';
 import type { MarkerQuestion, MarkerReply, ReadMarkers } from '../../markers/ports.ts';
-import { familyPattern } from '../../model/exact-pattern.ts';
+import { familyPattern } from '../../model/filter/exact-pattern.ts';
 import type { Status } from '../../model/status.ts';
 import { tablePath } from '../../model/table-name.ts';
 import { ReadRowsRequest, ReadRowsResponse } from '../../proto/google/bigtable/v2/bigtable.ts';

@@ -7,7 +7,7 @@ import type {
   ResolvedTime,
 } from '../declared/resolved.ts';
 import { conditionalRequest } from '../../model/conditional.ts';
-import { cellExists, latestCellValueEquals, type RowFilter } from '../../model/filter.ts';
+import { cellExists, latestCellValueEquals, type RowFilter } from '../../model/filter/filter.ts';
 import type { AggregateValue, Mutation } from '../../model/mutation.ts';
 import { cellCodec } from '../codecs/cell-codec.ts';
 import { integerScalar } from '../codecs/integers.ts';

@@ -1,6 +1,6 @@
 import type { ResolvedWrite } from '../declared/resolved.ts';
 import { conditionalRequest, readModifyWriteRequest, type ReadModifyWriteRule } from '../../model/conditional.ts';
-import { chain, familyEquals, interleave, type RowFilter, timestampRange } from '../../model/filter.ts';
+import { chain, familyEquals, interleave, type RowFilter, timestampRange } from '../../model/filter/filter.ts';
 import type { Mutation } from '../../model/mutation.ts';
 import { type Column, compileFamilies, type Family } from '../rows/columns.ts';
 import type { DecodedRecord, Settle } from '../values/fields.ts';

@@ -10,7 +10,7 @@ import {
   type RowFilter,
   SOME_RULE,
   valueEquals,
-} from '../../model/filter.ts';
+} from '../../model/filter/filter.ts';
 import { rangeRule } from '../../model/mutation-rules.ts';
 import { bytes, count, family, rangeEnd, rangeStart } from './leaves.ts';
 import { body, listOf, oneOf } from './shapes.ts';

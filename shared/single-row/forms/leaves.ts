@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { NumberText } from '../../mapping/values/field-value.ts';
 import { bytesOfBase64 } from '../../model/bytes.ts';
-import { countRule } from '../../model/filter.ts';
+import { countRule } from '../../model/filter/filter.ts';
 import { int64OfJson } from '../../model/int64.ts';
 import { MAX_CORRELATION_ID_BYTES } from '../../model/row-request.ts';
 import {

@@ -1,7 +1,7 @@
 import { RecordError } from '../../base/errors.ts';
 import { fromWireMutation } from '../../mapping/rows/entry-wire.ts';
 import { type ReadModifyWriteRule, ruleProblem } from '../../model/conditional.ts';
-import { filterProblem, type RowFilter } from '../../model/filter.ts';
+import { filterProblem, type RowFilter } from '../../model/filter/filter.ts';
 import { MAX_MUTATIONS, type Mutation } from '../../model/mutation.ts';
 import { mutationProblem, rowKeyRule } from '../../model/mutation-rules.ts';
 import type { RowRequest, RowRequestDocument } from '../../model/row-request.ts';

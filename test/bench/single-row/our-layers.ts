@@ -5,7 +5,7 @@ import { createMetrics } from '../../../shared/base/metrics.ts';
 import { ClientPool } from '../../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../../shared/google/bigtable/row-calls.ts';
 import { conditionalRequest, readModifyWriteRequest } from '../../../shared/model/conditional.ts';
-import { cellExists } from '../../../shared/model/filter.ts';
+import { cellExists } from '../../../shared/model/filter/filter.ts';
 import type { RowRequest } from '../../../shared/model/row-request.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { createRowExecutor } from '../../../shared/single-row/execute.ts';

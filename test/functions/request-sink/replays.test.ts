@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { noCell, type RowFilter, timestampRange, valueEquals } from '../../../shared/model/filter.ts';
+import { noCell, type RowFilter, timestampRange, valueEquals } from '../../../shared/model/filter/filter.ts';
 import type { Mutation } from '../../../shared/model/mutation.ts';
 import type { Status } from '../../../shared/model/status.ts';
 import { aggregateFamily } from '../../support/bigtable-raw-client.ts';

@@ -14,7 +14,7 @@ import {
   type RowFilter,
   timestampRange,
   valueEquals,
-} from '../../../shared/model/filter.ts';
+} from '../../../shared/model/filter/filter.ts';
 import type { Mutation } from '../../../shared/model/mutation.ts';
 import type { RowRequest } from '../../../shared/model/row-request.ts';
 import { guarded, type Marker } from '../../../shared/markers/guarded-request.ts';

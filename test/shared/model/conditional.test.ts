@@ -17,7 +17,7 @@ import {
   noCell,
   type RowFilter,
   timestampRange,
-} from '../../../shared/model/filter.ts';
+} from '../../../shared/model/filter/filter.ts';
 import type { Mutation } from '../../../shared/model/mutation.ts';
 
 const rowKey = Buffer.from('row');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DeadlineError } from '../../../shared/base/errors.ts';
-import { noCell } from '../../../shared/model/filter.ts';
+import { noCell } from '../../../shared/model/filter/filter.ts';
 import type { StatusName } from '../../../shared/model/status.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { createRowExecutor, type ExecutorOptions } from '../../../shared/single-row/execute.ts';

@@ -3,7 +3,7 @@ import { RecordError, RedeliverError } from '../../../shared/base/errors.ts';
 import type { FailedRecord } from '../../../shared/letters/failed-record.ts';
 import type { FailurePolicy } from '../../../shared/letters/policy.ts';
 import type { Serializer } from '../../../shared/mapping/serializer.ts';
-import { noCell } from '../../../shared/model/filter.ts';
+import { noCell } from '../../../shared/model/filter/filter.ts';
 import { identityOf } from '../../../shared/model/identity.ts';
 import type { RowReply } from '../../../shared/model/row-call.ts';
 import type { RowRequestDocument } from '../../../shared/model/row-request.ts';

@@ -14,10 +14,10 @@ import {
   noCell,
   type RowFilter,
   timestampRange,
-} from '../../../shared/model/filter.ts';
+} from '../../../shared/model/filter/filter.ts';
 import { conditionalRequest, readModifyWriteRequest } from '../../../shared/model/conditional.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
-import { patternOf } from '../../../shared/model/exact-pattern.ts';
+import { patternOf } from '../../../shared/model/filter/exact-pattern.ts';
 import { toWireFilter } from '../../../shared/single-row/filter-wire.ts';
 import { decodeRowAnswer, encodeRowRequest } from '../../../shared/single-row/wire.ts';
 import { anyBytes } from '../../support/arbitraries.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RowFilter } from '../../../../shared/model/filter.ts';
+import type { RowFilter } from '../../../../shared/model/filter/filter.ts';
 import type { RowResult } from '../../../../shared/model/row-result.ts';
 import {
   CONTENT_TYPES,

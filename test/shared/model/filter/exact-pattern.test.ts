@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, test } from 'vitest';
-import { familyPattern, otherFamiliesPattern } from '../../../shared/model/exact-pattern.ts';
+import { familyPattern, otherFamiliesPattern } from '../../../../shared/model/filter/exact-pattern.ts';
 
 /** Names that a family may have: 1 to 64 of these characters. Few of them, so that names often begin alike. */
 const character = fc.constantFrom('a', 'b', '.', '-', '_', 'Z', '9');

@@ -1,5 +1,5 @@
-import { RecordError } from '../base/errors.ts';
-import { familyRule, rangeEndRule, rangeRule, rangeStartRule } from './mutation-rules.ts';
+import { RecordError } from '../../base/errors.ts';
+import { familyRule, rangeEndRule, rangeRule, rangeStartRule } from '../mutation-rules.ts';
 
 /**
  * Which cells of one row a conditional request looks at. Matches are exact; the adapter quotes bytes for the wire.
