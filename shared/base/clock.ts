@@ -5,6 +5,11 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
+  /**
+   * Milliseconds since an arbitrary origin: never set back or forth, as wall time may be. It may stand still while an
+   * instance is frozen, so that a span that must not be overrun is measured by both.
+   */
+  monotonic(): number;
   /** Runs `callback` once after `delayMillis`; the returned function cancels it. The timer does not hold the process. */
   after(delayMillis: number, callback: () => void): () => void;
   /** Runs `callback` when everything that is ready now has run: what arrives together is seen together. */
@@ -16,6 +21,7 @@ const MAX_TIMER_MILLIS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(delayMillis, callback) {
     let timer: NodeJS.Timeout;
     // A longer delay is waited for in parts.

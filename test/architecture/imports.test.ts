@@ -95,6 +95,8 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/coordinator/', ['shared/model', 'shared/base']],
   // Messages on their way to a topic: what they are made of belongs to the source.
   ['shared/emission/', ['shared/model', 'shared/base']],
+  // A reader's lease, fence and positions: what a unit is belongs to the source.
+  ['shared/slots/', ['shared/model', 'shared/base', 'shared/coordinator']],
   // Waiting knows nothing of sending, and neither of repair; the batcher above them puts them together.
   ['shared/bulk/waiting/', [...capability, ...bulkWords]],
   ['shared/bulk/sending/', [...capability, ...bulkWords, 'shared/bulk/waiting/']],
@@ -262,6 +264,7 @@ test('a pure file of a capability reads no clock, timer, randomness, log or envi
     'change-stream',
     'coordinator',
     'emission',
+    'slots',
     'letters',
     'markers',
     'records',

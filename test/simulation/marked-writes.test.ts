@@ -159,6 +159,7 @@ async function deliver(deliveries: readonly Delivery[], isChecked: boolean): Pro
     clock.after(atMillis, () => {
       const skewed = {
         now: () => clock.now() + skewMillis,
+        monotonic: clock.monotonic.bind(clock),
         after: clock.after.bind(clock),
         soon: clock.soon.bind(clock),
       };

@@ -21,6 +21,7 @@ const MAX_CALLBACKS = 1_000_000;
  */
 export class ManualClock implements Clock {
   #now: number;
+  readonly #startMillis: number;
   #isAdvancing = false;
   /** In order of making. */
   readonly #timers = new Set<Timer>();
@@ -29,6 +30,7 @@ export class ManualClock implements Clock {
   /** @param startMillis milliseconds since the epoch; by default a time that looks like one. */
   constructor(startMillis = Date.UTC(2026, 0, 1)) {
     this.#now = startMillis;
+    this.#startMillis = startMillis;
   }
 
   /** Timers and `soon` callbacks that have neither run nor been cancelled. */
@@ -38,6 +40,11 @@ export class ManualClock implements Clock {
 
   now(): number {
     return this.#now;
+  }
+
+  /** Goes with the time, from 0. */
+  monotonic(): number {
+    return this.#now - this.#startMillis;
   }
 
   after(delayMillis: number, callback: () => void): () => void {

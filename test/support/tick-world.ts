@@ -66,6 +66,7 @@ export class TickWorld {
     this.#coordinators += 1;
     const clock: Clock = {
       now: () => this.clock.now() + skewMillis,
+      monotonic: () => this.clock.monotonic(),
       after: (delayMillis, callback) => this.clock.after(delayMillis, callback),
       soon: (callback) => {
         this.clock.soon(callback);

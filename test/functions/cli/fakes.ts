@@ -121,6 +121,7 @@ export async function run(
     stage: { database: () => ({ stores: given.stage ?? noStage, close: () => Promise.resolve() }) },
     clock: {
       now: () => now,
+      monotonic: () => now,
       after: (delayMillis, callback) => {
         given.waits?.push(delayMillis);
         now += delayMillis;

@@ -20,6 +20,7 @@ export class SimulatedProcess {
     this.#onCall = onCall;
     this.clock = {
       now: () => world.now() + skewMillis,
+      monotonic: () => world.monotonic(),
       after: (delayMillis, callback) =>
         world.after(delayMillis, () => {
           if (this.#isAlive) callback();
