@@ -1,6 +1,6 @@
 import { qualify, type PubSubCollection } from '../../shared/model/pubsub-name.ts';
 import { loadConfig, loadConfigFile, pipelineNamed, type LoadedConfig } from '../../shared/config/load.ts';
-import type { ResolvedPipeline } from '../../shared/config/resolved.ts';
+import { isSink, type ResolvedPipeline, type SinkPipeline } from '../../shared/config/resolved.ts';
 import { CommandError } from './errors.ts';
 import type { CliContext } from './ports.ts';
 
@@ -14,8 +14,8 @@ export function noteWarnings({ terminal }: CliContext, warnings: readonly string
   for (const warning of warnings) terminal.note(`warning: ${warning}`);
 }
 
-export interface NamedPipeline {
-  readonly pipeline: ResolvedPipeline;
+export interface NamedPipeline<Pipeline = ResolvedPipeline> {
+  readonly pipeline: Pipeline;
   /** Names of all pipelines of the configuration. */
   readonly known: readonly string[];
   /** Absolute path of the directory that relative paths of the pipeline belong to. */
@@ -34,6 +34,21 @@ export async function readPipeline(
   const known = Object.keys(config.pipelines);
   if (pipeline) return { pipeline, known, baseDirectory };
   throw new CommandError(`${source} has no pipeline ${JSON.stringify(name)} (there is: ${known.join(', ')})`);
+}
+
+/**
+ * The same of a sink: what takes records of a topic.
+ *
+ * @throws {CommandError} that lists the sinks there are, also where the pipeline is none.
+ */
+export async function readSink(
+  context: CliContext,
+  name: string,
+  file: string | undefined,
+): Promise<NamedPipeline<SinkPipeline>> {
+  const { pipeline, ...named } = await readPipeline(context, name, file);
+  if (isSink(pipeline)) return { ...named, pipeline };
+  throw new CommandError(`the pipeline ${name} is a ${pipeline.kind}, which takes no records: name a sink`);
 }
 
 /** A full name; a bare id belongs to GOOGLE_CLOUD_PROJECT. @throws {CommandError} where no project is known. */

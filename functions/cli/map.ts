@@ -4,7 +4,7 @@ import type { ResolvedFraming } from '../../shared/config/resolved.ts';
 import { recordsOf } from '../../shared/records/framing.ts';
 import { type MappingPreview, previewRecord } from '../../shared/mapping/preview.ts';
 import type { InputRecord, PushedMessage } from '../../shared/model/record.ts';
-import { readPipeline } from './configuration.ts';
+import { readSink } from './configuration.ts';
 import { CommandError, EXIT, type ExitCode } from './errors.ts';
 import { loadPreparation } from './map/preparation.ts';
 import { readSample, type SampleOptions } from './map/sample.ts';
@@ -54,7 +54,7 @@ export async function map(
   file: string | undefined,
   options: MapOptions,
 ): Promise<ExitCode> {
-  const { pipeline, baseDirectory } = await readPipeline(context, name, options.config);
+  const { pipeline, baseDirectory } = await readSink(context, name, options.config);
   const preparation = await loadPreparation(pipeline, baseDirectory);
   const message = await readSample(context, file, options);
   const previews = framed(message, pipeline.input.framing).map((record) =>

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import type { ResolvedPipeline } from '../../shared/config/resolved.ts';
-import { fullName, readPipeline } from './configuration.ts';
+import type { SinkPipeline } from '../../shared/config/resolved.ts';
+import { fullName, readSink } from './configuration.ts';
 import { CommandError, EXIT, type ExitCode } from './errors.ts';
 import { positiveNumber, positiveWhole, repeated } from './option-values.ts';
 import { createPace } from './pace.ts';
@@ -82,7 +82,7 @@ export async function publish(
   files: readonly string[],
   options: PublishOptions,
 ): Promise<ExitCode> {
-  const { pipeline } = await readPipeline(context, name, options.config);
+  const { pipeline } = await readSink(context, name, options.config);
   const packing = packOptions(pipeline, options);
   noteOrdering(context, pipeline, options);
   const topic = fullName(context, pipeline.input.topic, 'topics');
@@ -129,7 +129,7 @@ export async function publish(
 }
 
 /** @throws {CommandError} where the options cannot go together. */
-function packOptions({ input: { framing } }: ResolvedPipeline, options: PublishOptions): PackOptions {
+function packOptions({ input: { framing } }: SinkPipeline, options: PublishOptions): PackOptions {
   const { format, recordsPerMessage } = options;
   if (recordsPerMessage > 1 && framing === 'single') {
     throw new CommandError('--records-per-message: the framing of the pipeline is single, one record per message');
@@ -150,7 +150,7 @@ function packOptions({ input: { framing } }: ResolvedPipeline, options: PublishO
 }
 
 /** Ordering needs both sides; one alone does nothing, which nobody would notice. */
-function noteOrdering(context: CliContext, { input }: ResolvedPipeline, options: PublishOptions): void {
+function noteOrdering(context: CliContext, { input }: SinkPipeline, options: PublishOptions): void {
   const hasKey = options.orderingKey !== undefined || options.orderingField !== undefined;
   if (input.ordering === 'row' && !hasKey) {
     context.terminal.note('warning: the pipeline is ordered, but without an ordering key messages have no order');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { letterAttributes } from '../../shared/letters/attributes.ts';
-import { readPipeline } from './configuration.ts';
+import { readSink } from './configuration.ts';
 import { CommandError, type ExitCode } from './errors.ts';
 import { positiveNumber, positiveWhole, repeated } from './option-values.ts';
 import type { CliContext } from './ports.ts';
@@ -66,7 +66,7 @@ other pipelines in the same topic are left, but for those that deadLetter.accept
 
 /** Options → pulled letters → shown or published → account. */
 export async function replayDlq(context: CliContext, name: string, options: ReplayOptions): Promise<ExitCode> {
-  const { pipeline, known } = await readPipeline(context, name, options.config);
+  const { pipeline, known } = await readSink(context, name, options.config);
   const plan = planReplay(context, name, pipeline, known, options);
   const puller = await context.pubsub.puller(plan.subscription);
   try {

@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../shared/base/errors.ts';
-import type { ResolvedConfig, ResolvedDestination, ResolvedPipeline } from '../../shared/config/resolved.ts';
+import {
+  isSink,
+  type ResolvedConfig,
+  type ResolvedDestination,
+  type ResolvedPipeline,
+  type ResolvedScanSource,
+  type SinkPipeline,
+} from '../../shared/config/resolved.ts';
 import { formatTableName } from '../../shared/model/table-name.ts';
 import { noteWarnings, readConfiguration } from './configuration.ts';
 import { EXIT, type ExitCode } from './errors.ts';
@@ -75,7 +82,22 @@ const summary = ({ pipelines }: ResolvedConfig): string =>
     ...Object.entries(pipelines).map(([name, pipeline]) => row(name, pipeline)),
   ]);
 
-const row = (name: string, pipeline: ResolvedPipeline): string[] => [
+const row = (name: string, pipeline: ResolvedPipeline): string[] =>
+  isSink(pipeline) ? sinkRow(name, pipeline) : sourceRow(name, pipeline);
+
+const sourceRow = (name: string, { kind, emission, table, form }: ResolvedScanSource): string[] => [
+  name,
+  kind,
+  emission.topic ?? '-',
+  formatTableName(table),
+  form.kind,
+  emission.maxRecordsPerMessage > 1 ? 'ndjson' : 'single',
+  emission.failurePolicy === 'dead-letter'
+    ? `dead-letter to ${emission.deadLetterTopic ?? ''}`
+    : emission.failurePolicy,
+];
+
+const sinkRow = (name: string, pipeline: SinkPipeline): string[] => [
   name,
   pipeline.kind,
   pipeline.input.topic,
@@ -86,12 +108,12 @@ const row = (name: string, pipeline: ResolvedPipeline): string[] => [
 ];
 
 /** A staged sink has a second policy, for what Bigtable refuses once the message is acknowledged. */
-function failureText(pipeline: ResolvedPipeline): string {
+function failureText(pipeline: SinkPipeline): string {
   const own = policyText(pipeline.failure);
   return pipeline.kind === 'staged-sink' ? `${own}; rejected: ${policyText(pipeline.onRejected)}` : own;
 }
 
-const policyText = (failure: ResolvedPipeline['failure']): string =>
+const policyText = (failure: SinkPipeline['failure']): string =>
   failure.policy === 'dead-letter' ? `dead-letter to ${failure.deadLetter.topic}` : failure.policy;
 
 function tableText({ table, attribute }: ResolvedDestination): string {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { ConfigError, type ConfigProblem } from '../../shared/base/errors.ts';
 import { loadConfigFile } from '../../shared/config/load.ts';
-import type { ResolvedConfig, ResolvedPipeline } from '../../shared/config/resolved.ts';
+import { isSink, type ResolvedConfig, type ResolvedPipeline } from '../../shared/config/resolved.ts';
 
 /** What a bundle takes along of a configuration. */
 export interface CarriedConfig {
@@ -25,13 +25,14 @@ export async function carryConfig(configFile: string): Promise<CarriedConfig> {
   const serializers: Record<string, string> = {};
   const pipelines = Object.entries(config.pipelines).map(([name, pipeline]) => {
     const path = `pipelines.${name}`;
-    const { access, serializer } = pipeline;
+    const { access } = pipeline;
     if (access.mode === 'key-file' && !isAbsolute(access.serviceAccountKeyFile)) {
       const rule =
         'must be an absolute path in a bundle, which carries no key: mount it as a secret and name that path';
       problems.push({ path: `${path}.serviceAccountKeyFile`, rule, got: 'a relative path' });
     }
-    if (serializer.kind !== 'module') return [name, pipeline] as const;
+    if (!isSink(pipeline) || pipeline.serializer.kind !== 'module') return [name, pipeline] as const;
+    const { serializer } = pipeline;
     const module = resolve(baseDirectory, serializer.module);
     if (!existsSync(module)) {
       const rule = "must be a module that exists, relative to the configuration's directory";

@@ -1,12 +1,22 @@
 import type { ConfigProblem } from '../base/errors.ts';
 import { problem } from './problems.ts';
-import type { DeadLetterPayload, ResolvedDeadLetter, ResolvedFailure, ResolvedPipeline } from './resolved.ts';
+import {
+  type DeadLetterPayload,
+  isSink,
+  type ResolvedDeadLetter,
+  type ResolvedFailure,
+  type ResolvedPipeline,
+} from './resolved.ts';
 
 /** The path by which a function takes dead letters back, pushed from the topic that they come back by. */
 export const LETTERS_PATH = '/letters';
 
-/** Where a pipeline's dead letters go and come back by; undefined where none of its policies makes any. Pure. */
+/**
+ * Where the dead letters of a sink go and come back by; undefined where none of its policies makes any. Letters of a
+ * source never come back: nobody published what they tell of. Pure.
+ */
 export function deadLettersOf(pipeline: ResolvedPipeline): ResolvedDeadLetter<DeadLetterPayload> | undefined {
+  if (!isSink(pipeline)) return undefined;
   const policies: ResolvedFailure<DeadLetterPayload>[] = [
     pipeline.failure,
     ...(pipeline.kind === 'staged-sink' ? [pipeline.onRejected] : []),

@@ -12,7 +12,12 @@ export type { ResolvedAccess, ResolvedCommon } from './options/common.ts';
 export type { ResolvedDestination } from './options/destination.ts';
 export type { DeadLetterPayload, ResolvedDeadLetter, ResolvedFailure } from './options/failure.ts';
 export type { ResolvedFraming, ResolvedInput } from './options/input.ts';
+export type { ResolvedEmission } from './options/emission.ts';
 export type { ResolvedRequestOptions } from './options/requests.ts';
+export type { ResolvedRuns, ResolvedScanReading } from './options/scan.ts';
+export type { ResolvedScanForm } from './options/scan-form.ts';
+export type { ResolvedBound, ResolvedRange, ResolvedSelection, ResolvedWindow } from './options/scan-selection.ts';
+export type { ResolvedSlots } from './options/slots.ts';
 export type { JsonValue, ResolvedSerializer } from './options/serializer.ts';
 export type { ResolvedCommit, ResolvedFirestore, ResolvedMarker, ResolvedStaging } from './options/staging.ts';
 export type {
@@ -48,3 +53,10 @@ export type PipelineOf<Name extends PipelineKind> = Extract<ResolvedPipeline, { 
 export type ResolvedBulkSink = PipelineOf<'bulk-sink'>;
 export type ResolvedStagedSink = PipelineOf<'staged-sink'>;
 export type ResolvedRequestSink = PipelineOf<'request-sink'>;
+export type ResolvedScanSource = PipelineOf<'scan-source'>;
+
+/** Kinds that take records of a subscription. */
+export type SinkKind = Exclude<PipelineKind, 'scan-source'>;
+export type SinkPipeline = PipelineOf<SinkKind>;
+
+export const isSink = (pipeline: ResolvedPipeline): pipeline is SinkPipeline => pipeline.kind !== 'scan-source';

@@ -40,4 +40,7 @@ export function brokenRules<Options>(
 
 /** What the document says at a path, as written. */
 const valueAt = (value: unknown, path: Path): unknown =>
-  path.reduce<unknown>((inner, key) => (isSection(inner) ? inner[key] : undefined), value);
+  path.reduce<unknown>((inner, key) => {
+    if (Array.isArray(inner)) return inner[key as number];
+    return isSection(inner) ? inner[key] : undefined;
+  }, value);

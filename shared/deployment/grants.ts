@@ -1,4 +1,4 @@
-import type { ResolvedPipeline } from '../config/resolved.ts';
+import { isSink, type ResolvedPipeline } from '../config/resolved.ts';
 
 /** What the account of a function is allowed, as data: for the plan of a deployment and for its pages. Pure. */
 
@@ -56,7 +56,7 @@ const createsTables: Condition = {
 
 const failsToLetters: Condition = {
   words: 'with `failurePolicy: dead-letter`',
-  holds: ({ failure }) => failure.policy === 'dead-letter',
+  holds: (pipeline) => isSink(pipeline) && pipeline.failure.policy === 'dead-letter',
 };
 
 const rejectsToLetters: Condition = {

@@ -1,6 +1,6 @@
 import { qualify } from '../model/pubsub-name.ts';
 import { deadLettersOf, LETTERS_PATH } from '../config/dead-letters.ts';
-import type { ResolvedPipeline } from '../config/resolved.ts';
+import { isSink, type ResolvedPipeline, type ResolvedScanSource } from '../config/resolved.ts';
 
 /** What a pipeline needs of Pub/Sub. Pure. */
 
@@ -28,12 +28,15 @@ export interface PlannedSubscription {
 
 /**
  * `records`: the input of a pipeline; `letters`: its dead letters that come back; `work`: from the coordinator to the
- * committer; `dead-letters` and `results`: where that output is read.
+ * committer; `dead-letters`, `results` and `output` of a source: where that is read.
  */
-export type Purpose = 'records' | 'letters' | 'work' | 'dead-letters' | 'results';
+export type Purpose = 'records' | 'letters' | 'work' | PulledPurpose;
+
+/** Purposes of what people and tools pull. */
+export type PulledPurpose = 'dead-letters' | 'results' | 'output';
 
 /** Purposes of what is pushed to a function. */
-export type PushedPurpose = Exclude<Purpose, 'dead-letters' | 'results'>;
+export type PushedPurpose = Exclude<Purpose, PulledPurpose>;
 
 /** Of the function's address, for each purpose. Letters come by a path of their own, so that nothing else is taken for one. */
 const PATHS: Readonly<Record<PushedPurpose, string>> = { records: '/', letters: LETTERS_PATH, work: '/' };
@@ -65,6 +68,12 @@ export function subscriptionsOf(
   functionOf: (purpose: PushedPurpose) => string,
   project: string,
 ): PlannedSubscription[] {
+  const pulled = (purpose: PulledPurpose, written: string): PlannedSubscription => ({
+    ...readerOf(qualify(written, 'topics', project)),
+    purpose,
+    pipelines: [name],
+  });
+  if (!isSink(pipeline)) return subscriptionsOfSource(pipeline, pulled);
   const { topic, subscription, ordering, ackDeadlineMillis } = pipeline.input;
   const pushed = (
     purpose: PushedPurpose,
@@ -80,11 +89,6 @@ export function subscriptionsOf(
     retentionSeconds: RETENTION_SECONDS,
     backoff: BACKOFF,
   });
-  const pulled = (purpose: 'dead-letters' | 'results', written: string): PlannedSubscription => ({
-    ...readerOf(qualify(written, 'topics', project)),
-    purpose,
-    pipelines: [name],
-  });
   const staging =
     pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint' ? pipeline.commit : undefined;
   const letters = deadLettersOf(pipeline);
@@ -99,6 +103,17 @@ export function subscriptionsOf(
     ...(letters
       ? [pushed('letters', { topic: letters.replayTopic, name: letters.replaySubscription, isOrdered: false })]
       : []),
+  ];
+}
+
+/** Where the output of a source is read, and its letters. Of an ordered output the reader is ordered. */
+function subscriptionsOfSource(
+  { emission: { topic, deadLetterTopic, orderingKeys } }: ResolvedScanSource,
+  pulled: (purpose: PulledPurpose, written: string) => PlannedSubscription,
+): PlannedSubscription[] {
+  return [
+    ...(deadLetterTopic === undefined ? [] : [pulled('dead-letters', deadLetterTopic)]),
+    ...(topic === undefined ? [] : [{ ...pulled('output', topic), isOrdered: orderingKeys !== 'none' }]),
   ];
 }
 

@@ -11,6 +11,7 @@ import { planMessages } from '../../infra/local/demo/bulk/plan.ts';
 import { conclude } from '../../infra/local/demo/base/verdict.ts';
 import { judge, type Observed } from '../../infra/local/demo/bulk/verdict.ts';
 import { deadLettersOf } from '../../shared/config/dead-letters.ts';
+import { isSink } from '../../shared/config/resolved.ts';
 import { resolveConfig } from '../../shared/config/resolve.ts';
 import { loadModuleSerializer } from '../../shared/mapping/module-serializer.ts';
 import { run } from '../functions/cli/fakes.ts';
@@ -98,6 +99,7 @@ test('the push subscriptions that are created are those of the configurations', 
     Object.values(resolveConfig(parse(code), name).config.pipelines),
   );
   const known = pipelines.flatMap((pipeline) => {
+    if (!isSink(pipeline)) return [];
     const { input } = pipeline;
     const staging = pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint' && pipeline.commit;
     const letters = deadLettersOf(pipeline);

@@ -1,6 +1,6 @@
 import { RecordError, RedeliverError, toError } from '../../../shared/base/errors.ts';
 import { routeRecord } from '../../../shared/records/route.ts';
-import type { ResolvedPipeline } from '../../../shared/config/resolved.ts';
+import type { SinkPipeline } from '../../../shared/config/resolved.ts';
 import { compileMapping, type CompiledMapping } from '../../../shared/mapping/compile-mapping.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
 import { loadModuleSerializer } from '../../../shared/mapping/module-serializer.ts';
@@ -19,7 +19,7 @@ export type Preparation = CompiledMapping;
  * @throws {ConfigError} where a module does not load.
  * @throws {CommandError} where the pipeline makes requests of its own.
  */
-export async function loadPreparation(pipeline: ResolvedPipeline, baseDirectory: string): Promise<Preparation> {
+export async function loadPreparation(pipeline: SinkPipeline, baseDirectory: string): Promise<Preparation> {
   const { destination } = pipeline;
   const routed = (record: Parameters<typeof routeRecord>[0], named: TableName | TableId | string | undefined): string =>
     formatTableName(routeRecord(record, destination, named));

@@ -1,6 +1,6 @@
 import { projectOf, qualify } from '../../../shared/model/pubsub-name.ts';
 import { deadLettersOf } from '../../../shared/config/dead-letters.ts';
-import type { ResolvedDeadLetter, ResolvedPipeline } from '../../../shared/config/resolved.ts';
+import type { ResolvedDeadLetter, SinkPipeline } from '../../../shared/config/resolved.ts';
 import { fullName } from '../configuration.ts';
 import { CommandError } from '../errors.ts';
 import type { CliContext } from '../ports.ts';
@@ -39,7 +39,7 @@ export interface ReplayPlan {
 export function planReplay(
   context: CliContext,
   name: string,
-  pipeline: ResolvedPipeline,
+  pipeline: SinkPipeline,
   known: readonly string[],
   options: ReplayOptions,
 ): ReplayPlan {
@@ -73,7 +73,7 @@ export function planReplay(
 /** Where letters are published to; undefined where they are only shown. */
 function targetOf(
   context: CliContext,
-  { input }: ResolvedPipeline,
+  { input }: SinkPipeline,
   letters: Pick<ResolvedDeadLetter, 'topic' | 'replayTopic'>,
   { apply, to }: ReplayOptions,
 ): string | undefined {

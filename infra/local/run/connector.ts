@@ -1,6 +1,6 @@
 import { systemClock } from '../../../shared/base/clock.ts';
 import { loadConfigFile } from '../../../shared/config/load.ts';
-import type { ResolvedConfig } from '../../../shared/config/resolved.ts';
+import { isSink, type ResolvedConfig } from '../../../shared/config/resolved.ts';
 import type { EntryPointName } from '../../../shared/deployment/entry-points.ts';
 import { type DeploymentPlan, planDeployment, subscriptionFor } from '../../../shared/deployment/plan.ts';
 import type { PlannedSubscription } from '../../../shared/deployment/subscriptions.ts';
@@ -79,8 +79,8 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
   const all = started.move();
   return {
     ...{ plan, functions, warnings },
-    pipelines: Object.entries(config.pipelines).map(([name, { destination }]) =>
-      runningPipeline(name, destination.table, plan, functions),
+    pipelines: Object.entries(config.pipelines).flatMap(([name, pipeline]) =>
+      isSink(pipeline) ? [runningPipeline(name, pipeline.destination.table, plan, functions)] : [],
     ),
     functionOf(entryPoint, pipeline) {
       const found = functions.find(
@@ -95,7 +95,10 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
 
 /** Bare table ids belong to the instance of the first pipeline that names one. */
 async function makeTables({ bigtableHost }: LocalCloud, config: ResolvedConfig, tablesFile: string): Promise<void> {
-  const home = Object.values(config.pipelines).find(({ destination }) => destination.home)?.destination.home;
+  const homes = Object.values(config.pipelines).map((pipeline) =>
+    isSink(pipeline) ? pipeline.destination.home : pipeline.table,
+  );
+  const home = homes.find((one) => one !== undefined);
   await ensureTables(bigtableHost, await loadTableDeclarations(tablesFile, home));
 }
 

@@ -45,16 +45,34 @@ export interface ResolvedDestination {
   readonly attribute?: string;
 }
 
+type TableOptions = Pick<DestinationOptions, 'project' | 'instance' | 'table'>;
+
+const homeOf = ({ project, instance }: TableOptions): ResolvedDestination['home'] =>
+  project !== undefined && instance !== undefined ? { project, instance } : undefined;
+
+/** The table that `table` names; undefined where it is left out. */
+export function tableOf(options: TableOptions): ResolvedDestination['table'] {
+  const { table } = options;
+  const home = homeOf(options);
+  return typeof table === 'string' ? home && { ...home, table } : table;
+}
+
 export function destinationOf(options: DestinationOptions): ResolvedDestination {
-  const { project, instance, table, destinationAttribute } = options;
-  const home = project !== undefined && instance !== undefined ? { project, instance } : undefined;
-  const whole = typeof table === 'string' ? home && { ...home, table } : table;
+  const { destinationAttribute } = options;
+  const home = homeOf(options);
+  const whole = tableOf(options);
   return {
     ...(whole && { table: whole }),
     ...(home && { home }),
     ...(destinationAttribute !== undefined && { attribute: destinationAttribute }),
   };
 }
+
+export const bareTableHasHome: Rule<TableOptions> = ({ options: { table }, isSet }) => {
+  if (typeof table !== 'string') return [];
+  const missing = (['project', 'instance'] as const).filter((part) => !isSet(part));
+  return missing.map((part) => ({ at: [part], rule: 'is required because table is a bare table id' }));
+};
 
 export const destinationRules: readonly Rule<DestinationOptions & SerializerOptions>[] = [
   function hasPlaceToWriteTo({ options: { serializer, mapping }, isSet }) {
@@ -68,9 +86,5 @@ export const destinationRules: readonly Rule<DestinationOptions & SerializerOpti
       },
     ];
   },
-  function bareTableHasHome({ options: { table }, isSet }) {
-    if (typeof table !== 'string') return [];
-    const missing = (['project', 'instance'] as const).filter((part) => !isSet(part));
-    return missing.map((part) => ({ at: [part], rule: 'is required because table is a bare table id' }));
-  },
+  bareTableHasHome,
 ];

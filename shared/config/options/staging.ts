@@ -38,7 +38,11 @@ export const identityOptions = {
 /** Where staged work is kept; many pipelines may share it. */
 export const firestoreOptions = {
   firestoreDatabase: withDefault(
-    text('Firestore database (native mode) of the staged work. Not with commit on-receipt.', notBlank, 'not blank'),
+    text(
+      'Firestore database (native mode) of the state of the pipeline: staged work, or runs, splits and slots. Not with commit on-receipt.',
+      notBlank,
+      'not blank',
+    ),
     '(default)',
   ),
 };

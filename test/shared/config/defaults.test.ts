@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultsShape } from '../../../shared/config/defaults.ts';
 import { KINDS } from '../../../shared/config/kinds.ts';
 import { resolveConfig } from '../../../shared/config/resolve.ts';
+import { isSink } from '../../../shared/config/resolved.ts';
 import { MINIMAL, documentOf, problemsOf, resolvedSink, type Options } from './documents.ts';
 
 const BARE = { kind: 'bulk-sink', topic: 'orders', table: 't', serializer: 'entry' };
@@ -104,7 +105,8 @@ describe('pipelines of several kinds', () => {
     const deadLetter = { topic: 'dlq', payload };
     const pipelines = pipelinesWith({ failurePolicy: 'dead-letter', deadLetter });
     const payloads = Object.values(pipelines).map(
-      ({ failure }) => failure.policy === 'dead-letter' && failure.deadLetter.payload,
+      (pipeline) =>
+        isSink(pipeline) && pipeline.failure.policy === 'dead-letter' && pipeline.failure.deadLetter.payload,
     );
     expect(payloads).toEqual([ofEntries, ofEntries, ofRequests]);
   });

@@ -6,6 +6,7 @@ import type { Flight } from '../../../../../infra/local/demo/base/flights.ts';
 import { planMessages } from '../../../../../infra/local/demo/bulk/plan.ts';
 import { loadConfigFile } from '../../../../../shared/config/load.ts';
 import { compileMapping, type CompiledMapping } from '../../../../../shared/mapping/compile-mapping.ts';
+import { isSink } from '../../../../../shared/config/resolved.ts';
 import type { RowEntry } from '../../../../../shared/model/mutation.ts';
 import { flight } from '../flight.ts';
 import { recordOf } from '../../../../shared/mapping/records.ts';
@@ -14,7 +15,8 @@ const { configFile, form } = DEMO_PIPELINES.mapped;
 
 async function demoMapping(): Promise<CompiledMapping> {
   const { config } = await loadConfigFile(configFile);
-  const serializer = config.pipelines.mapped?.serializer;
+  const pipeline = config.pipelines.mapped;
+  const serializer = pipeline && isSink(pipeline) ? pipeline.serializer : undefined;
   if (serializer?.kind !== 'mapping') throw new TypeError('the pipeline mapped must have a mapping');
   return compileMapping(serializer.mapping);
 }

@@ -4,6 +4,7 @@ import { departuresBody, remarksBody } from '../../../../../infra/local/demo/sta
 import type { StagedMessage, StagedPlan } from '../../../../../infra/local/demo/staged/plan.ts';
 import { MARKERS, truthOf } from '../../../../../infra/local/demo/staged/truth.ts';
 import { loadConfigFile } from '../../../../../shared/config/load.ts';
+import { isSink } from '../../../../../shared/config/resolved.ts';
 import { compileMapping } from '../../../../../shared/mapping/compile-mapping.ts';
 import { entryFromJson } from '../../../../../shared/mapping/rows/entry-json.ts';
 import type { RowEntry } from '../../../../../shared/model/mutation.ts';
@@ -84,7 +85,8 @@ test.each([{}, { remarks: 0 }])('an entry of remarks, %j refused, is the row tha
 
 async function mapped(name: 'airports' | 'flights', message: StagedMessage): Promise<RowEntry> {
   const configFile = fileURLToPath(new URL('../../../../../infra/local/demo/staged/connector.yaml', import.meta.url));
-  const serializer = (await loadConfigFile(configFile)).config.pipelines[name]?.serializer;
+  const pipeline = (await loadConfigFile(configFile)).config.pipelines[name];
+  const serializer = pipeline && isSink(pipeline) ? pipeline.serializer : undefined;
   if (serializer?.kind !== 'mapping') throw new TypeError(`the pipeline ${name} must have a mapping`);
   const { prepare } = await compileMapping(serializer.mapping);
   const write = prepare(recordOf(departuresBody(message)), { publishTimeMicros: 0n })?.write();

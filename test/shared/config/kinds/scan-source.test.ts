@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'vitest';
+import type { ResolvedScanSource } from '../../../../shared/config/resolved.ts';
+import { linesOf, resolvedOf, type Options } from '../documents.ts';
+import { describeOptions, type OptionCase, SIZES, UNITS } from '../option-cases.ts';
+
+/** The least that a scan needs. */
+const MINIMAL: Options = {
+  kind: 'scan-source',
+  project: 'p',
+  instance: 'i',
+  table: 't',
+  outputTopic: 'rows',
+};
+
+const resolved = (options: Options, defaults?: Options): ResolvedScanSource =>
+  resolvedOf('scan-source', options, defaults);
+
+const CASES: readonly OptionCase<ResolvedScanSource>[] = [
+  {
+    path: 'parallelism',
+    read: ({ slots }) => slots.parallelism,
+    fallback: 4,
+    accepted: [
+      [1, 1],
+      [100, 100],
+    ],
+    refused: [0, 101, 1.5],
+    rule: 'must be a whole number, from 1 to 100',
+  },
+  {
+    path: 'sessionLength',
+    read: ({ slots }) => slots.sessionLengthMillis,
+    fallback: 600_000,
+    accepted: [['29m', 1_740_000]],
+    refused: ['119s', '30m'],
+    rule: `must be a duration, from 2m to 29m, ${UNITS} "10m"`,
+  },
+  {
+    path: 'commitInterval',
+    read: ({ slots }) => slots.commitIntervalMillis,
+    fallback: 5_000,
+    accepted: [['1s', 1_000]],
+    refused: ['999ms', '21s'],
+    rule: `must be a duration, from 1s to 20s, ${UNITS} "5s"`,
+  },
+  {
+    path: 'maxOutstandingBytes',
+    read: ({ slots }) => slots.maxOutstandingBytes,
+    fallback: 2 ** 26,
+    accepted: [['1MiB', 2 ** 20]],
+    refused: ['1023KiB', '2GiB'],
+    rule: `must be a size, from 1,048,576 B to 1,073,741,824 B, ${SIZES} "64MiB"`,
+  },
+  {
+    path: 'maxConcurrentSplits',
+    read: ({ reading }) => reading.maxConcurrentSplits,
+    fallback: 4,
+    accepted: [[64, 64]],
+    refused: [0, 65],
+    rule: 'must be a whole number, from 1 to 64',
+  },
+  {
+    path: 'maxRowsPerSecond',
+    read: ({ reading }) => reading.maxRowsPerSecond,
+    fallback: undefined,
+    accepted: [[1, 1]],
+    refused: [0, 'fast'],
+    rule: 'must be a whole number, at least 1 row a second',
+  },
+  {
+    path: 'orderingKeys',
+    read: ({ emission }) => emission.orderingKeys,
+    fallback: 'none',
+    accepted: [
+      ['row', 'row'],
+      [64, 64],
+    ],
+    refused: [0, 'rows', 100_001],
+    rule: 'must be "none", "row" or a whole number from 1 to 100,000',
+  },
+  {
+    path: 'schedule',
+    read: ({ runs }) => runs.schedule,
+    fallback: undefined,
+    accepted: [['0 3 * * 1-5', '0 3 * * 1-5']],
+    refused: ['daily', '* * * *', '0 3 * * $'],
+    rule: 'must be a schedule of five cron fields, such as "0 3 * * *"',
+  },
+  {
+    path: 'publishEndpoint',
+    read: ({ emission }) => emission.endpoint,
+    fallback: undefined,
+    accepted: [['europe-west1-pubsub.googleapis.com', 'europe-west1-pubsub.googleapis.com']],
+    refused: ['https://pubsub.googleapis.com'],
+    rule: 'must be host or host:port, such as "europe-west1-pubsub.googleapis.com"',
+  },
+];
+
+describeOptions(CASES, MINIMAL, resolved);
+
+describe('the selection of a scan', () => {
+  test('without any range is the whole table', () => {
+    expect(resolved(MINIMAL).selection.ranges).toEqual([]);
+  });
+
+  test('holds ranges and prefixes as bytes, whichever way their keys are written', () => {
+    const plain = resolved({
+      ...MINIMAL,
+      ranges: [{ start: 'a', end: 'b' }, { startOpen: 'c' }, { endClosed: 'd' }],
+      prefixes: ['eu#'],
+    });
+    const encoded = resolved({
+      ...MINIMAL,
+      rowKeyEncoding: 'base64',
+      ranges: [{ start: 'YQ==', end: 'Yg==' }, { startOpen: 'Yw==' }, { endClosed: 'ZA==' }],
+      prefixes: ['ZXUj'],
+    });
+    expect(encoded.selection).toEqual(plain.selection);
+    expect(plain.selection.ranges).toEqual([
+      { start: { kind: 'closed', key: 'YQ==' }, end: { kind: 'open', key: 'Yg==' } },
+      { start: { kind: 'open', key: 'Yw==' }, end: { kind: 'unbounded' } },
+      { start: { kind: 'unbounded' }, end: { kind: 'closed', key: 'ZA==' } },
+      { start: { kind: 'closed', key: 'ZXUj' }, end: { kind: 'open', key: 'ZXUk' } },
+    ]);
+  });
+
+  test('refuses every range that holds no row or says nothing, all at once', () => {
+    const ranges = [
+      { start: 'b', end: 'a' },
+      { start: 'a', end: 'a' },
+      {},
+      { start: '' },
+      { start: 'a', startOpen: 'a' },
+      { end: 'a', endClosed: 'a' },
+    ];
+    expect(linesOf({ ...MINIMAL, ranges })).toEqual([
+      'ranges.0: must hold a row: no key lies in [b, a), got {start, end}',
+      'ranges.1: must hold a row: no key lies in [a, a), got {start, end}',
+      'ranges.2: must have a start or an end: a range without either is the whole table, got {}',
+      'ranges.3.start: must not be empty: leave it out for no bound, got ""',
+      'ranges.4.startOpen: must not be set beside start, got "a"',
+      'ranges.5.endClosed: must not be set beside end, got "a"',
+    ]);
+  });
+
+  test('takes no base64 that its bytes are not spelled as', () => {
+    const rule = 'must be base64 in the standard alphabet, padded, spelled as its bytes are';
+    expect(linesOf({ ...MINIMAL, rowKeyEncoding: 'base64', ranges: [{ start: 'YQ' }], prefixes: ['YR=='] })).toEqual([
+      `ranges.0.start: ${rule}, got "YQ"`,
+      `prefixes.0: ${rule}, got "YR=="`,
+    ]);
+  });
+
+  test('includes families or excludes them', () => {
+    expect(linesOf({ ...MINIMAL, families: ['a'], excludeFamilies: ['b'] })).toEqual([
+      'excludeFamilies: must not be set beside families: name those to read, or those not to, got a list of 1',
+    ]);
+  });
+
+  test('has a window of timestamps in microseconds, or since the last run', () => {
+    const { selection } = resolved({
+      ...MINIMAL,
+      timestampWindow: { since: '2026-01-31T00:00:00.000001Z', until: '2026-01-31T02:00:00+01:00' },
+    });
+    expect(selection.timestampWindow).toEqual({
+      since: { micros: '1769817600000001' },
+      untilMicros: '1769821200000000',
+      overlapMillis: 300_000,
+    });
+    const last = resolved({ ...MINIMAL, timestampWindow: { since: 'last-run', overlap: '40m' } });
+    expect(last.selection.timestampWindow).toEqual({ since: 'last-run', overlapMillis: 2_400_000 });
+  });
+
+  test('refuses a window without time, and times that are none', () => {
+    const backwards = { since: '2026-02-01T00:00:00Z', until: '2026-01-31T00:00:00Z' };
+    expect(linesOf({ ...MINIMAL, timestampWindow: backwards })).toEqual([
+      'timestampWindow.until: must be later than since, got "2026-01-31T00:00:00Z"',
+    ]);
+    expect(linesOf({ ...MINIMAL, timestampWindow: { since: 'yesterday' } })).toEqual([
+      'timestampWindow.since: must be "last-run" or a time of RFC 3339 with its offset, such as "2026-01-31T00:00:00Z", got "yesterday"',
+    ]);
+  });
+});
+
+describe('options of a scan that hang together', () => {
+  test('every problem is told at once', () => {
+    const wrong = {
+      kind: 'scan-source',
+      table: 't',
+      sessionLength: '2m',
+      drainMargin: '90s',
+      failurePolicy: 'dead-letter',
+      text: 'utf8',
+      form: 'entry',
+    };
+    expect(linesOf(wrong)).toEqual([
+      'project: is required because table is a bare table id, got nothing',
+      'instance: is required because table is a bare table id, got nothing',
+      'text: does not apply to the form "entry", got "utf8"',
+      'outputTopic: is required by the form "entry", got nothing',
+      'deadLetterTopic: is required by failurePolicy "dead-letter", got nothing',
+      'drainMargin: must be at most half of sessionLength, 1m, got "90s"',
+    ]);
+  });
+
+  test('the form count publishes nothing', () => {
+    expect(linesOf({ ...MINIMAL, form: 'count' })).toEqual([
+      'outputTopic: must not be set beside the form count, which publishes no rows, got "rows"',
+    ]);
+    expect(resolved({ kind: 'scan-source', project: 'p', instance: 'i', table: 't', form: 'count' }).form).toEqual({
+      kind: 'count',
+    });
+  });
+
+  test('letters go to a topic of their own, where a policy makes them', () => {
+    expect(linesOf({ ...MINIMAL, deadLetterTopic: 'letters' })).toEqual([
+      'deadLetterTopic: must not be set unless a policy publishes letters to it, got "letters"',
+    ]);
+    expect(linesOf({ ...MINIMAL, oversizedRow: 'quarantine', deadLetterTopic: 'projects/p/topics/rows' })).toEqual([
+      'deadLetterTopic: must be another topic than outputTopic, got "projects/p/topics/rows"',
+    ]);
+  });
+});
