@@ -87,8 +87,11 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     'shared/google/',
     [
       ...['shared/model', 'shared/base', 'shared/proto'],
-      ...['bulk', 'markers', 'staged', 'coordinator', 'emission', 'scan'].map((room) => `shared/${room}/ports.ts`),
+      ...['bulk', 'markers', 'staged', 'coordinator', 'emission', 'scan', 'scan/runs', 'slots'].map(
+        (room) => `shared/${room}/ports.ts`,
+      ),
       ...['shared/staged/state.ts', 'shared/staged/segment-id.ts', 'shared/mapping/rows/entry-wire.ts'],
+      ...['shared/scan/runs/run.ts', 'shared/scan/runs/split.ts'],
     ],
   ],
   // Whose turn it is and when: what is done in a turn belongs to the capability.
@@ -119,7 +122,9 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/scan/ports.ts', ['shared/model', 'shared/base']],
   ['shared/scan/plan/', ['shared/model', 'shared/base', 'shared/scan/ports.ts']],
   ['shared/scan/reading/', ['shared/model', 'shared/base', 'shared/proto', 'shared/scan/ports.ts']],
-  ['shared/scan/', [...capability, 'shared/coordinator']],
+  // A run and its splits are values; what is read of a table is of no concern to them.
+  ['shared/scan/runs/', ['shared/model', 'shared/base', 'shared/coordinator', 'shared/slots']],
+  ['shared/scan/', [...capability, 'shared/coordinator', 'shared/slots', 'shared/emission']],
   ['shared/change-stream/', [...capability, 'shared/coordinator']],
   // The plan of a deployment reads a configuration, and nothing of what runs.
   ['shared/deployment/', ['shared/config', 'shared/model', 'shared/base']],
