@@ -1,5 +1,6 @@
 import { lazy } from '../../shared/base/lazy.ts';
-import type { FamilyType, ResolvedRequestSink, ResolvedStagedSink } from '../../shared/config/resolved.ts';
+import type { ResolvedRequestSink, ResolvedStagedSink } from '../../shared/config/resolved.ts';
+import { declaredFamilies } from '../../shared/mapping/declared/declared-families.ts';
 import { TargetCheck } from '../../shared/markers/target-check.ts';
 import type { Instance } from './instance.ts';
 
@@ -13,13 +14,14 @@ export function openTargetCheck(
   { pipeline, access, runtime }: Instance<ResolvedStagedSink | ResolvedRequestSink>,
   markerHorizonMillis?: number,
 ): TargetCheck {
+  const { serializer } = pipeline;
   const admin = lazy(async () => {
     const { openTargetAdmin } = await import('../../shared/google/bigtable/target-admin.ts');
     return openTargetAdmin(access);
   });
   return new TargetCheck(
     {
-      declaredFamilies: declaredBy(pipeline.serializer),
+      declaredFamilies: 'mapping' in serializer ? declaredFamilies(serializer.mapping) : {},
       idleMillis: pipeline.requestOptions.destinationIdleTimeoutMillis,
       ...(markerHorizonMillis !== undefined && { markerHorizonMillis }),
     },
@@ -31,13 +33,4 @@ export function openTargetCheck(
       runtime,
     },
   );
-}
-
-/** The families that a mapping writes, by name, with their types; anything else declares none. */
-function declaredBy(
-  serializer: (ResolvedStagedSink | ResolvedRequestSink)['serializer'],
-): Readonly<Record<string, FamilyType>> {
-  if (serializer.kind !== 'mapping' || !('families' in serializer.mapping.write)) return {};
-  const { families } = serializer.mapping.write;
-  return Object.fromEntries(families.map(({ family, aggregate }) => [family, aggregate ?? 'raw']));
 }

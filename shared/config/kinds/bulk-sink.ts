@@ -1,3 +1,4 @@
+import { declaredFamilies } from '../../mapping/declared/declared-families.ts';
 import { deadLetterHasItsPolicy, failureOf, failureOptions } from '../options/failure.ts';
 import { serializerOf, serializerOptions } from '../options/serializer.ts';
 import { creationHasItsDisposition, creationOf, creationOptions } from '../options/table-creation.ts';
@@ -14,7 +15,7 @@ export const bulkSink = sinkKind({
   resolve: (options, name, mapping) => ({
     serializer: serializerOf<'entry'>(options.serializer, mapping),
     failure: failureOf(name, { ...options, policy: options.failurePolicy }),
-    ...creationOf(options),
+    ...creationOf(options, mapping ? declaredFamilies(mapping) : {}),
     writer: writerOf(options),
   }),
 });

@@ -27,7 +27,7 @@ export const destinationOptions = {
   ),
   destinationAttribute: optional(
     attributeName(
-      'Message attribute that names the table of each record: the id of a table of project and instance, project.instance.table, or projects/…/instances/…/tables/…. Where project and instance are set, a table elsewhere needs the last form, because a table id may hold dots. A message without it goes to table, and without that it comes back until it is changed; it is never dropped.',
+      'Message attribute that names the table of each record: the id of a table of project and instance, project.instance.table, or projects/…/instances/…/tables/…. Where project and instance are set, a table elsewhere needs the last form, because a table id may hold dots. A message without it goes to table, and without that it comes back until it is changed; it is never dropped. Excludes mapping.destination.',
     ),
   ),
 };
@@ -87,4 +87,9 @@ export const destinationRules: readonly Rule<DestinationOptions & SerializerOpti
     ];
   },
   bareTableHasHome,
+  function oneOptionNamesTheTable({ options: { destinationAttribute, mapping }, isSet }) {
+    if (!isSet('destinationAttribute') || !isSection(mapping) || mapping.destination === undefined) return [];
+    const rule = 'must not be set beside mapping.destination: one of them names the table of a record';
+    return [{ at: ['destinationAttribute'], rule, ...(destinationAttribute && { got: destinationAttribute }) }];
+  },
 ];

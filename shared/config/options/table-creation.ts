@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { choice, declare, optional, type Output, ruled } from '../option.ts';
 import { type Millis, requiredDuration } from '../quantity.ts';
 import type { Rule } from '../rules.ts';
+import type { SerializerOptions } from './serializer.ts';
 
 /** What a sink may create: tables that are missing, and families that a table lacks. */
 
@@ -42,11 +43,14 @@ const gcRule = z.union(
   ruled('must be a section with one of maxVersions, maxAge, union, intersection'),
 );
 
+const FAMILY_TYPES = ['raw', 'int64-sum', 'int64-min', 'int64-max', 'int64-hll'] as const;
+const typeBounds = FAMILY_TYPES.map((type) => JSON.stringify(type)).join(', ');
+
 const familySection = z.strictObject({
-  type: choice(
-    'Content of the cells of the family: bytes, or an aggregate of int64 inputs. An aggregate family makes the sink check the types of existing families before its first write to a table.',
-    ['raw', 'int64-sum', 'int64-min', 'int64-max', 'int64-hll'],
-    'raw',
+  type: declare(
+    z.enum(FAMILY_TYPES, ruled(`must be one of ${typeBounds}`)).optional(),
+    'Content of the cells of the family: bytes, or an aggregate of int64 inputs. A family of the mapping has the type that the mapping needs, and another one is refused; without a mapping the default is raw. An aggregate family makes the sink check the types of existing families before its first write to a table.',
+    { type: 'choice', bounds: typeBounds },
   ),
   gcRule: declare(
     optional(gcRule),
@@ -63,7 +67,7 @@ const tableCreateSection = z.strictObject({
     z
       .record(z.string(nameRule).regex(FAMILY_NAME, nameRule), familySection, familyRule)
       .refine((families) => Object.keys(families).length > 0, familyRule),
-    'The families that every table of the pipeline must have, by name.',
+    'The families that every table of the pipeline must have, by name, beside those of its mapping, which need not be named here: name them for their gcRule.',
     {
       type: 'section',
       bounds: 'at least one family; 1 to 64 letters, digits, "-", "_" and "." each',
@@ -74,13 +78,13 @@ const tableCreateSection = z.strictObject({
 
 export const creationOptions = {
   createDisposition: choice(
-    'Whether a missing table, or a family that a table lacks, is created: create-if-needed creates what tableCreateOptions declares when a write is answered NOT_FOUND, and writes again. It changes and deletes nothing that exists, and creates no instance. It needs the permissions bigtable.tables.create, get and update.',
+    'Whether a missing table, or a family that a table lacks, is created: create-if-needed creates what the mapping and tableCreateOptions declare when a write is answered NOT_FOUND, and writes again. It changes and deletes nothing that exists, and creates no instance. It needs the permissions bigtable.tables.create, get and update.',
     ['create-never', 'create-if-needed'],
     'create-never',
   ),
   tableCreateOptions: declare(
     optional(tableCreateSection),
-    'Table and families to create. Needed by the createDisposition create-if-needed and refused beside create-never.',
+    'Families to create, with their rules of garbage collection. Needed by the createDisposition create-if-needed where no mapping declares families, and refused beside create-never.',
     { type: 'section' },
   ),
 };
@@ -100,21 +104,28 @@ export interface ResolvedFamily {
 }
 
 /** `raw` holds bytes; the others aggregate int64 inputs. */
-export type FamilyType = z.output<typeof familySection>['type'];
+export type FamilyType = (typeof FAMILY_TYPES)[number];
 
 export type ResolvedGcRule =
   | { readonly kind: 'max-versions'; readonly maxVersions: number }
   | { readonly kind: 'max-age'; readonly maxAgeMillis: number }
   | { readonly kind: 'union' | 'intersection'; readonly rules: readonly ResolvedGcRule[] };
 
-/** Absent where createDisposition is create-never. */
-export function creationOf({ tableCreateOptions: created }: CreationOptions): {
-  readonly tableCreateOptions?: ResolvedTableCreateOptions;
-} {
-  if (!created) return {};
-  const families = Object.entries(created.families).map(
-    ([name, { type, gcRule: rule }]) => [name, { type, ...(rule && { gcRule: gcRuleOf(rule) }) }] as const,
-  );
+/**
+ * Absent where createDisposition is create-never.
+ *
+ * @param mapped the families that the mapping writes; what is written of them here has their types.
+ */
+export function creationOf(
+  { createDisposition, tableCreateOptions }: CreationOptions,
+  mapped: Readonly<Record<string, FamilyType>>,
+): { readonly tableCreateOptions?: ResolvedTableCreateOptions } {
+  if (createDisposition === 'create-never') return {};
+  const families = new Map(Object.entries(mapped).map(([name, type]): [string, ResolvedFamily] => [name, { type }]));
+  for (const [name, { type, gcRule: rule }] of Object.entries(tableCreateOptions?.families ?? {})) {
+    const family = families.get(name) ?? { type: type ?? 'raw' };
+    families.set(name, { ...family, ...(rule && { gcRule: gcRuleOf(rule) }) });
+  }
   return { tableCreateOptions: { families: Object.fromEntries(families) } };
 }
 
@@ -126,11 +137,21 @@ function gcRuleOf(rule: WrittenGcRule): ResolvedGcRule {
     : { kind: 'intersection', rules: rule.intersection.map(gcRuleOf) };
 }
 
-export const creationHasItsDisposition: Rule<CreationOptions> = ({ options: { createDisposition }, isSet }) => {
+export const creationHasItsDisposition: Rule<CreationOptions & SerializerOptions> = ({
+  options: { createDisposition },
+  isSet,
+}) => {
   const isWanted = createDisposition === 'create-if-needed';
   if (createDisposition === undefined || isWanted === isSet('tableCreateOptions')) return [];
+  // Every mapping of a sink of entries declares families.
+  if (isWanted && isSet('mapping')) return [];
   return isWanted
-    ? [{ at: ['tableCreateOptions'], rule: 'is required by the createDisposition create-if-needed' }]
+    ? [
+        {
+          at: ['tableCreateOptions'],
+          rule: 'is required by the createDisposition create-if-needed, unless a mapping declares the families',
+        },
+      ]
     : [
         {
           at: ['createDisposition'],

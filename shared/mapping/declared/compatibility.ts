@@ -1,4 +1,5 @@
 import type { ConfigProblem } from '../../base/errors.ts';
+import { declaredFamilies } from './declared-families.ts';
 import { createReport, memberPath, type Report } from './problems.ts';
 import type { ResolvedMapping, ResolvedMutation, ResolvedWrite } from './resolved.ts';
 import { factsOf, modesThat, type WriteMode, type WriteModeFacts } from './write-modes.ts';
@@ -73,12 +74,45 @@ export function pipelineProblems({
     if (value !== undefined)
       report.add(memberPath(path, ...names), `does not apply to a ${kind} in the mode ${mode}`, value);
   }
+  addFamilyProblems(mapping, written, path, report);
+  addFormatProblems(mapping, written, path, report);
   if (kind === 'staged-sink' && 'operation' in write && write.rowDelete === 'row') {
     const rule = 'must be declared-families in a staged-sink: its markers live in the row';
     report.add(memberPath(path, 'mapping', 'operation', 'rowDelete'), rule, write.rowDelete);
   }
   if (markerFamily !== undefined) addMarkerProblems(write, markerFamily, memberPath(path, 'mapping'), report);
   return report.problems;
+}
+
+/** A family that is created must take what the mapping writes: the service refuses every cell of another type. */
+function addFamilyProblems(
+  mapping: ResolvedMapping,
+  written: Readonly<Record<string, unknown>>,
+  path: string,
+  report: Report,
+): void {
+  for (const [family, type] of Object.entries(declaredFamilies(mapping))) {
+    const names = ['tableCreateOptions', 'families', family, 'type'];
+    const created = names.reduce<unknown>(member, written);
+    if (created === undefined || created === type) continue;
+    const rule =
+      type === 'raw'
+        ? 'must be raw or left out, because the mapping sets cells of the family'
+        : `must be ${type} or left out, as mapping.families.${family}.aggregate says`;
+    report.add(memberPath(path, ...names), rule, created);
+  }
+}
+
+/** A frame that looks for line feeds or commas cuts binary records to pieces. */
+function addFormatProblems(
+  { format }: ResolvedMapping,
+  { framing }: Readonly<Record<string, unknown>>,
+  path: string,
+  report: Report,
+): void {
+  if (format.type === 'json' || format.encoding !== 'binary' || framing === undefined || framing === 'single') return;
+  const rule = `must be single with binary ${format.type}, whose bytes may hold any delimiter: one record is one message`;
+  report.add(memberPath(path, 'framing'), rule, framing);
 }
 
 function modeProblem(kind: SinkKind, mode: WriteMode): string | undefined {

@@ -146,6 +146,21 @@ describe('destination', () => {
     ]);
   });
 
+  test('an attribute does not name tables beside a mapping that does', () => {
+    const options = {
+      ...without(MINIMAL, 'serializer'),
+      destinationAttribute: 'table',
+      mapping: {
+        rowKey: '${k}',
+        families: { f: { columns: { s: 'string' } } },
+        destination: { template: 'orders-${region}', tables: ['orders-eu'] },
+      },
+    };
+    expect(linesOf(options)).toEqual([
+      'destinationAttribute: must not be set beside mapping.destination: one of them names the table of a record, got "table"',
+    ]);
+  });
+
   test.each([
     ['a'.repeat(256), []],
     ['a'.repeat(257), [expect.stringContaining('destinationAttribute: must be at most 256 bytes of UTF-8')]],

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { MINIMAL, documentOf, linesOf, problemsOf, resolvedSink, type Options } from '../documents.ts';
 
 const creating = (families: unknown): Options => ({
@@ -49,11 +49,44 @@ test('types and nested garbage collection rules arrive as they are written, ages
 
 test('the disposition and its options need each other', () => {
   expect(linesOf({ ...MINIMAL, createDisposition: 'create-if-needed' })).toEqual([
-    'tableCreateOptions: is required by the createDisposition create-if-needed, got nothing',
+    'tableCreateOptions: is required by the createDisposition create-if-needed, unless a mapping declares the families, got nothing',
   ]);
   expect(linesOf({ ...MINIMAL, tableCreateOptions: { families: { f: {} } } })).toEqual([
     'createDisposition: must be "create-if-needed" where tableCreateOptions is set, got "create-never"',
   ]);
+});
+
+describe('of a pipeline with a mapping', () => {
+  const mapped = (mapping: Options, more: Options = {}): Options => {
+    const { kind, topic, project, instance, table } = MINIMAL;
+    const place = { kind, topic, project, instance, table };
+    return { ...place, mapping: { rowKey: '${k}', ...mapping }, createDisposition: 'create-if-needed', ...more };
+  };
+  const text = { families: { f: { columns: { s: 'string' } }, constructor: { columns: { t: 'string' } } } };
+  const sums = { writeMode: 'aggregate', families: { f: { aggregate: 'int64-sum', columns: { n: 'int64' } } } };
+
+  test('the families are those of the mapping, with the types of their cells', () => {
+    expect(familiesOf(mapped(text))).toEqual({ f: { type: 'raw' }, constructor: { type: 'raw' } });
+    expect(familiesOf(mapped(sums))).toEqual({ f: { type: 'int64-sum' } });
+  });
+
+  test('a family that is named for its rule keeps the type of the mapping, and others may stand beside it', () => {
+    const tableCreateOptions = { families: { f: { gcRule: { maxVersions: 1 } }, other: { type: 'int64-max' } } };
+    expect(familiesOf(mapped(sums, { tableCreateOptions }))).toEqual({
+      f: { type: 'int64-sum', gcRule: { kind: 'max-versions', maxVersions: 1 } },
+      other: { type: 'int64-max' },
+    });
+  });
+
+  test.each([
+    [sums, 'raw', 'must be int64-sum or left out, as mapping.families.f.aggregate says, got "raw"'],
+    [sums, 'int64-max', 'must be int64-sum or left out, as mapping.families.f.aggregate says, got "int64-max"'],
+    [text, 'int64-sum', 'must be raw or left out, because the mapping sets cells of the family, got "int64-sum"'],
+  ])('a family of another type is refused: %#', (mapping, type, problem) => {
+    expect(linesOf(mapped(mapping, { tableCreateOptions: { families: { f: { type } } } }))).toEqual([
+      `tableCreateOptions.families.f.type: ${problem}`,
+    ]);
+  });
 });
 
 const versions = 'must be a whole number, from 1 to 2,147,483,647';

@@ -64,6 +64,32 @@ describe('each kind of pipeline takes its own modes', () => {
   });
 });
 
+describe('records in binary are one message each', () => {
+  const schema = '{"type":"record","name":"R","fields":[{"name":"k","type":"string"},{"name":"n","type":"long"}]}';
+  const framed = (encoding: string, framing: string) => {
+    const options = { rowKey: '${k}', families: integer, format: { type: 'avro', encoding, schema } };
+    const { mapping } = resolveMapping(options, 'mapping');
+    if (!mapping) throw new Error('the Avro mapping of this test must resolve');
+    return pipelineProblems({ kind: 'bulk-sink', mapping, written: { framing }, path: 'pipelines.p' });
+  };
+  test.each(['ndjson', 'json-array'])('and refused with %s, whose delimiters they may hold', (framing) => {
+    expect(framed('binary', framing)).toEqual([
+      {
+        path: 'pipelines.p.framing',
+        rule: 'must be single with binary avro, whose bytes may hold any delimiter: one record is one message',
+        got: `"${framing}"`,
+      },
+    ]);
+  });
+  test.each([
+    ['binary', 'single'],
+    ['json', 'ndjson'],
+    ['attribute', 'ndjson'],
+  ])('but %s may be %s', (encoding, framing) => {
+    expect(framed(encoding, framing)).toEqual([]);
+  });
+});
+
 const batch = {
   createDisposition: 'create-never',
   tableCreateOptions: {},
