@@ -1,5 +1,6 @@
 import { http } from '@google-cloud/functions-framework';
 import type { EntryPointName } from '../shared/deployment/entry-points.ts';
+import { ownBodies } from './bodies/own-bodies.ts';
 import { type EntryPoint, leaveFrameworkDomain } from './parts/entry-point.ts';
 
 /** How each entry point of the deployment's table is loaded. Only the deployed one is: a cold start pays for every module. */
@@ -11,6 +12,8 @@ const LOADERS: Readonly<Record<EntryPointName, () => Promise<EntryPoint>>> = {
   rowRequest: async () => (await import('./row-request.ts')).rowRequest,
   requestSink: async () => (await import('./request-sink.ts')).requestSink,
 };
+
+await ownBodies();
 
 for (const [name, load] of Object.entries(LOADERS)) {
   let loaded: EntryPoint | undefined;

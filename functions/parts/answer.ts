@@ -1,6 +1,7 @@
 import { RedeliverError, type RedeliveryReason, toError } from '../../shared/base/errors.ts';
 import { describeError } from '../../shared/base/logging.ts';
 import type { Runtime } from '../../shared/base/runtime.ts';
+import { type Refusal, REFUSALS } from '../bodies/refusals.ts';
 import type { Answer } from './entry-point.ts';
 
 interface ReasonFacts {
@@ -28,7 +29,8 @@ const REASONS: Readonly<Record<RedeliveryReason, ReasonFacts>> = {
   changed: { status: 503, needsSomebody: true },
   destination: { status: 500, needsSomebody: true },
   letter: { status: 500, needsSomebody: true },
-  'malformed-push': { status: 500, needsSomebody: true },
+  'malformed-push': { status: 400, needsSomebody: true },
+  'no-room': { status: 429, needsSomebody: false },
   draining: { status: 503, needsSomebody: false },
   unexpected: { status: 500, needsSomebody: true },
 };
@@ -44,6 +46,15 @@ export function answerRedelivery(error: unknown, messageId: string | undefined, 
     ...(known.cause !== undefined && { cause: describeError(known.cause) }),
   });
   return { status, text: known.message };
+}
+
+/** The answer to a push whose body was not taken: nothing is known of its message. */
+export function answerRefusal(refusal: Refusal, { logger, metrics }: Runtime): Answer {
+  const { status, text, needsSomebody } = REFUSALS[refusal];
+  const reason: RedeliveryReason = refusal === 'no-room' ? 'no-room' : 'malformed-push';
+  metrics.count('messagesRedelivered', 1, reason);
+  logger.log(needsSomebody ? 'ERROR' : 'WARNING', text, { reason, status });
+  return { status, text };
 }
 
 const unexpected = (error: unknown): RedeliverError =>

@@ -1,36 +1,41 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { systemClock } from '../../shared/base/clock.ts';
 import { ConfigError, toError } from '../../shared/base/errors.ts';
 import { lazy } from '../../shared/base/lazy.ts';
+import { type Refusal, REFUSALS } from '../bodies/refusals.ts';
+import { discardBody, hasContentCoding, type Intake, takeBody, type TakenBody } from '../bodies/take-body.ts';
 
-/** What an entry point uses of the framework's request and response. */
-export interface FunctionRequest {
-  readonly method: string;
+/** A request of the framework, of which nothing has been read. */
+export type FunctionRequest = IncomingMessage & {
   /** Of the function's own address. */
   readonly path?: string;
-  /** By their names in lower case. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As the framework parsed it, by its content type. */
-  readonly body?: unknown;
-  /** As it came; absent where there is none. */
-  readonly rawBody?: Buffer;
-}
+};
 
-export interface FunctionResponse {
-  status(code: number): FunctionResponse;
-  set(headers: Readonly<Record<string, string>>): FunctionResponse;
-  send(body?: string | Buffer): unknown;
-  /** `close` comes after the answer, or in place of it when the caller has left. */
-  once(event: 'close', listener: () => void): unknown;
-  readonly writableFinished: boolean;
-}
+export type FunctionResponse = ServerResponse;
 
-/** The answer to one push. 204 acknowledges; 429 and 5xx ask for redelivery, and their text says why. */
+/** The answer to one push. 204 acknowledges; 4xx and 5xx ask for redelivery, and their text says why. */
 export interface Answer {
   readonly status: number;
   readonly text?: string;
 }
 
-/** A started function: what its instance was built for. `path` is that of the request; absent: the root. */
-export type Handler = (body: unknown, path?: string) => Promise<Answer>;
+/** A started function: what its instance was built for. */
+export interface Handler {
+  /**
+   * @param body absent where the function takes none. Its bytes are the handler's to take; its room is given back when
+   *   the answer is there.
+   * @param path that of the request; absent: the root.
+   */
+  (body?: TakenBody, path?: string): Promise<Answer>;
+  /** How bodies are taken; absent: the function has no use for one. */
+  readonly bodies?: PushedBodies;
+}
+
+export interface PushedBodies {
+  readonly intake: Intake;
+  /** Answers a push whose body is not taken. */
+  readonly refused: (refusal: Refusal) => Answer;
+}
 
 export interface EntryPoint {
   handle(request: FunctionRequest, response: FunctionResponse): Promise<void>;
@@ -38,12 +43,43 @@ export interface EntryPoint {
   startOrExit(): Promise<void>;
 }
 
-/** An entry point for pushes. */
-export const entryPoint = (start: () => Promise<Handler>): EntryPoint =>
-  startedOnce(start, async (handler, { body, path }, response) => {
-    const { status, text } = await handler(body, path);
-    response.status(status).send(text);
-  });
+/** An entry point for pushes and for calls of a schedule, which take POST alone. */
+export const entryPoint = (start: () => Promise<Handler>): EntryPoint => startedOnce(start, servePush);
+
+async function servePush(handler: Handler, request: FunctionRequest, response: FunctionResponse): Promise<void> {
+  if (request.method !== 'POST') {
+    discardBody(request, systemClock);
+    send(response, { ...REFUSALS.method, headers: { allow: 'POST' } });
+    return;
+  }
+  const { bodies } = handler;
+  if (!bodies) {
+    discardBody(request, systemClock);
+    send(response, await handler(undefined, request.path));
+    return;
+  }
+  const taking = hasContentCoding(request) ? 'coding' : takeBody(request, bodies.intake);
+  const taken = taking instanceof Promise ? await taking : taking;
+  if (typeof taken === 'string') {
+    discardBody(request, bodies.intake.clock);
+    send(response, bodies.refused(taken));
+    return;
+  }
+  try {
+    send(response, await handler(taken, request.path));
+  } finally {
+    taken.release();
+  }
+}
+
+interface Sent extends Answer {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function send(response: FunctionResponse, { status, text, headers }: Sent): void {
+  if (text === undefined) response.writeHead(status, headers).end();
+  else response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers }).end(text);
+}
 
 /** How a started function serves one request. A rejection is the framework's to answer. */
 export type Serve<Started> = (started: Started, request: FunctionRequest, response: FunctionResponse) => Promise<void>;
@@ -71,7 +107,8 @@ export function startedOnce<Started>(start: () => Promise<Started>, serve: Serve
     try {
       made = await started();
     } catch (error) {
-      response.status(500).send(toError(error).message);
+      discardBody(request, systemClock);
+      send(response, { status: 500, text: toError(error).message });
       return;
     }
     await serve(made, request, response);

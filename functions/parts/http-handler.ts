@@ -1,14 +1,28 @@
 import { startDeadline } from '../../shared/base/deadline.ts';
 import type { Random } from '../../shared/base/random.ts';
 import type { ResolvedSink } from '../../shared/config/resolved.ts';
-import { answerHttp, type RowService } from '../../shared/single-row/http/answer.ts';
-import { failureAnswer, type HttpAnswer, unsent } from '../../shared/single-row/http/failure.ts';
+import { answerHttp, MAX_BODY_BYTES, type RowService } from '../../shared/single-row/http/answer.ts';
+import {
+  failureAnswer,
+  type HttpAnswer,
+  type HttpFailure,
+  reportFailure,
+  unsent,
+} from '../../shared/single-row/http/failure.ts';
+import { inflated, isGzip } from '../bodies/inflate.ts';
+import { type Refusal, REFUSALS } from '../bodies/refusals.ts';
+import { discardBody, hasContentCoding, type Intake, takeBody, type Taken, TakenBody } from '../bodies/take-body.ts';
 import type { FunctionRequest, FunctionResponse } from './entry-point.ts';
-import { drainOf, type Ending, type Instance } from './instance.ts';
+import { drainOf, type Ending, type Instance, intakeOf } from './instance.ts';
 import { invocationMillis } from './push-handler.ts';
 
-/** Answers one row request. `gone` aborts when the caller has left. */
-export type HttpHandler = (request: FunctionRequest, gone: AbortSignal) => Promise<HttpAnswer>;
+/** Answers row requests, each with its whole body. `gone` aborts when the caller has left. */
+export interface HttpHandler {
+  (request: FunctionRequest, body: TakenBody, gone: AbortSignal): Promise<HttpAnswer>;
+  readonly intake: Intake;
+  /** Answers a request whose body is not taken. */
+  readonly refused: (refusal: Refusal, request: FunctionRequest) => HttpAnswer;
+}
 
 /** Serves one request of the framework; a caller that leaves takes its request along. */
 export async function serveHttp(
@@ -20,8 +34,29 @@ export async function serveHttp(
   response.once('close', () => {
     if (!response.writableFinished) caller.abort(new Error('the caller closed its connection'));
   });
-  const { status, headers, body } = await handler(request, caller.signal);
-  response.status(status).set(headers).send(body);
+  const taken = request.method === 'POST' ? await bodyOf(request, handler.intake) : 'method';
+  if (typeof taken === 'string') {
+    discardBody(request, handler.intake.clock);
+    send(response, handler.refused(taken, request));
+    return;
+  }
+  try {
+    send(response, await handler(request, taken, caller.signal));
+  } finally {
+    taken.release();
+  }
+}
+
+/** As it was meant: a body may come in gzip. */
+async function bodyOf(request: FunctionRequest, intake: Intake): Promise<Taken> {
+  const isCoded = hasContentCoding(request);
+  if (isCoded && !isGzip(request)) return 'coding';
+  const taken = await takeBody(request, intake);
+  return isCoded && taken instanceof TakenBody ? inflated(taken) : taken;
+}
+
+function send(response: FunctionResponse, { status, headers, body }: HttpAnswer): void {
+  response.writeHead(status, headers).end(body);
 }
 
 export interface HttpWork extends Ending {
@@ -32,10 +67,10 @@ export interface HttpWork extends Ending {
 /** Answers row requests, each within the invocation's time and for as long as its caller is there. */
 export function httpHandler(instance: Instance<ResolvedSink>, service: RowService, work: HttpWork): HttpHandler {
   const { pipeline, env, runtime, exporter } = instance;
-  const { clock, random, metrics } = runtime;
+  const { clock, random, metrics, logger } = runtime;
   const drain = drainOf(instance, work);
   const budgetMillis = invocationMillis(pipeline.input, env);
-  return ({ method, headers, rawBody }, gone) =>
+  const answer = ({ method = '', headers }: FunctionRequest, body: TakenBody, gone: AbortSignal): Promise<HttpAnswer> =>
     drain.track(async () => {
       const requestId = requestIdOf(headers, random);
       if (drain.isDraining) {
@@ -51,7 +86,7 @@ export function httpHandler(instance: Instance<ResolvedSink>, service: RowServic
           {
             method,
             requestId,
-            body: rawBody ?? NO_BODY,
+            body: body.take(),
             signal: AbortSignal.any([deadline.signal, gone]),
             ...(contentType !== undefined && { contentType }),
             ...(accept !== undefined && { accept }),
@@ -66,9 +101,23 @@ export function httpHandler(instance: Instance<ResolvedSink>, service: RowServic
         exporter.flushIfDue();
       }
     });
+  return Object.assign(answer, {
+    intake: intakeOf(instance, MAX_BODY_BYTES),
+    refused(refusal: Refusal, { headers }: FunctionRequest) {
+      const requestId = requestIdOf(headers, random);
+      const failure = failureOfRefusal(refusal);
+      metrics.count('httpAnswers', 1, String(failure.status));
+      reportFailure(failure, { requestId }, logger);
+      exporter.flushIfDue();
+      return failureAnswer(failure, { requestId });
+    },
+  });
 }
 
-const NO_BODY = Buffer.alloc(0);
+function failureOfRefusal(refusal: Refusal): HttpFailure {
+  const { status, text } = REFUSALS[refusal];
+  return unsent(status, refusal === 'method' ? 'method-not-allowed' : refusal, text);
+}
 const DRAINING = unsent(503, 'draining', 'this instance is shutting down; nothing was sent');
 
 const textOf = (header: string | readonly string[] | undefined): string | undefined =>

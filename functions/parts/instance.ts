@@ -1,11 +1,20 @@
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { createLogger, type LogFields } from '../../shared/base/logging.ts';
 import { createLogExporter, createMetrics, type MetricsExporter } from '../../shared/base/metrics.ts';
 import type { Runtime } from '../../shared/base/runtime.ts';
 import { type Drain, installDrain, type ProcessSignals } from '../../shared/base/shutdown.ts';
 import { loadPipeline } from '../../shared/config/load.ts';
-import type { PipelineKind, PipelineOf, ResolvedAccess, ResolvedCommon } from '../../shared/config/resolved.ts';
+import type {
+  PipelineKind,
+  PipelineOf,
+  ResolvedAccess,
+  ResolvedCommon,
+  ResolvedSink,
+} from '../../shared/config/resolved.ts';
 import type { BigtableAccess } from '../../shared/google/bigtable/credentials.ts';
+import { BodyAdmission, defaultPushedBytes } from '../bodies/admission.ts';
+import type { Intake } from '../bodies/take-body.ts';
 import type { Environment, Surroundings } from './surroundings.ts';
 
 /** One instance of a function that serves one pipeline: what it has whatever it does. */
@@ -47,6 +56,14 @@ export async function startInstance<Kind extends PipelineKind>(
   logger.log('INFO', `${what} started`, { options: withoutSecrets(pipeline) });
   const access = accessOf(pipeline.access, baseDirectory, env);
   return { ...opened, env, signals: surroundings.signals, pipeline, name, baseDirectory, access };
+}
+
+/** How an instance takes bodies of at most `maxBytes` each. */
+export function intakeOf({ pipeline, runtime }: Instance<ResolvedSink>, maxBytes: number): Intake {
+  const { clock, logger } = runtime;
+  const maxPushedBytes = pipeline.input.maxPushedBytes ?? defaultPushedBytes(process.constrainedMemory(), totalmem());
+  logger.log('INFO', 'bodies of requests are bounded', { maxPushedBytes });
+  return { admission: new BodyAdmission(maxPushedBytes), maxBytes, clock };
 }
 
 /** Metrics and log of a pipeline in this process. `fields`: of every line of the log. */

@@ -2,12 +2,13 @@ import { startDeadline } from '../../shared/base/deadline.ts';
 import { RedeliverError } from '../../shared/base/errors.ts';
 import { LETTERS_PATH } from '../../shared/config/dead-letters.ts';
 import type { ResolvedInput, ResolvedSink } from '../../shared/config/resolved.ts';
-import { decodePush } from '../../shared/google/pubsub/push-body.ts';
+import { readPush } from '../../shared/google/pubsub/push-body.ts';
 import type { PushedMessage } from '../../shared/model/record.ts';
+import type { Refusal } from '../bodies/refusals.ts';
+import { answerRedelivery, answerRefusal } from './answer.ts';
 import type { Handler } from './entry-point.ts';
-import { answerRedelivery } from './answer.ts';
 import { isLettersPath } from './letters.ts';
-import { drainOf, type Ending, type Instance } from './instance.ts';
+import { drainOf, type Ending, type Instance, intakeOf } from './instance.ts';
 import type { Environment } from './surroundings.ts';
 
 /** What a function does with pushed messages. */
@@ -26,14 +27,14 @@ export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): H
   const { clock, metrics } = runtime;
   const drain = drainOf(instance, work);
   const budgetMillis = invocationMillis(pipeline.input, env);
-  return (body, path) =>
+  const handle: Handler = (body, path) =>
     drain.track(async () => {
       const startedAt = clock.now();
       const deadline = startDeadline(clock, budgetMillis);
       let messageId: string | undefined;
       try {
         if (drain.isDraining) throw new RedeliverError('draining', 'this instance is shutting down');
-        const message = decodePush(body);
+        const message = readPush(body?.take() ?? NO_BODY);
         messageId = message.messageId;
         await work.process(isLettersPath(path) ? letterOf(message, work) : message, deadline.signal);
         metrics.count('messagesAcknowledged');
@@ -47,7 +48,18 @@ export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): H
         exporter.flushIfDue();
       }
     });
+  return Object.assign(handle, {
+    bodies: {
+      intake: intakeOf(instance, MAX_PUSH_BYTES),
+      refused: (refusal: Refusal) => answerRefusal(refusal, runtime),
+    },
+  });
 }
+
+const NO_BODY = Buffer.alloc(0);
+
+/** More than Pub/Sub can send: 10,000,000 bytes of message, in base64 and JSON. */
+const MAX_PUSH_BYTES = 14 * 1024 * 1024;
 
 function letterOf(message: PushedMessage, { openLetter }: PushWork): PushedMessage {
   if (openLetter) return openLetter(message);

@@ -46,6 +46,7 @@ export type RedeliveryReason =
   | 'destination'
   | 'letter'
   | 'malformed-push'
+  | 'no-room'
   | 'draining'
   | 'unexpected';
 

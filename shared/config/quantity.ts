@@ -66,11 +66,25 @@ function durationWithin({ min, max, step = '1ms' }: DurationRange, example: stri
 
 /** A number of bytes with its unit; bytes once parsed. */
 export function size(about: string, { default: fallback, ...range }: Range & { readonly default: string }) {
+  const { schema, bounds } = sizeWithin(range, fallback);
+  return declare(schema.prefault(fallback), about, { type: 'size', default: fallback, bounds });
+}
+
+/** A size that an instance finds for itself where it is not set; `found` says how, `example` shows how one is written. */
+export function foundSize(
+  about: string,
+  { example, found, ...range }: Range & { readonly example: string; readonly found: string },
+) {
+  const { schema, bounds } = sizeWithin(range, example);
+  return declare(schema.optional(), about, { type: 'size', default: found, bounds });
+}
+
+function sizeWithin(range: Range, example: string) {
   const bounds = rangeText(range, (bytes) => `${grouped(bytes)} B`);
-  const schema = measured<number>(SIZE, fallback, bounds, (bytes, rule) =>
+  const schema = measured<number>(SIZE, example, bounds, (bytes, rule) =>
     isWithin(range, bytes) && Number.isSafeInteger(bytes) ? undefined : rule,
   );
-  return declare(schema.prefault(fallback), about, { type: 'size', default: fallback, bounds });
+  return { schema, bounds };
 }
 
 /** A quantity that is written with its unit. */

@@ -31,6 +31,7 @@ const configFloor = ['addresses', 'nearest', 'option', 'problems', 'quantity', '
   (name) => `shared/config/${name}.ts`,
 );
 const RULES: readonly (readonly [string, readonly string[]])[] = [
+  ['functions/bodies/', ['shared/base']],
   ['functions/', ['shared/']],
   ['shared/proto/', []],
   ['shared/base/', []],

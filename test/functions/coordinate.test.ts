@@ -70,7 +70,7 @@ async function start(pipelines: object): Promise<Started> {
   return {
     lines,
     async invoke() {
-      const { status, text = '' } = await handler(undefined);
+      const { status, text = '' } = await handler();
       return { status, ...(JSON.parse(text) as { pipelines: readonly PipelineRun[] }) };
     },
     end() {

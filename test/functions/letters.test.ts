@@ -14,7 +14,7 @@ import type { Mutation } from '../../shared/model/mutation.ts';
 import { encodeRowRequestDocument } from '../../shared/single-row/forms/documents.ts';
 import { aggregateFamily, connect, createTable, readRows } from '../support/bigtable-raw-client.ts';
 import { failedRecord } from '../support/failed-record.ts';
-import { pushBody, type TestMessage } from '../support/push-body.ts';
+import { takenPush, type TestMessage } from '../support/push-body.ts';
 import { recordOf } from '../support/pushed-message.ts';
 import { type Answer, InstanceSignals } from '../support/sink-harness.ts';
 
@@ -81,7 +81,7 @@ async function world(kind: Kind, more: Readonly<Record<string, object>> = {}): P
   };
   const handlers: Readonly<Record<string, Handler>> = { a: await begin('a'), b: await begin('b') };
   const post = async (pipeline: string, message: TestMessage, path: string): Promise<Answer> => {
-    const { status, text = '' } = await handlers[pipeline]!(pushBody(message), path);
+    const { status, text = '' } = await handlers[pipeline]!(takenPush(message), path);
     return { status, text };
   };
   return {

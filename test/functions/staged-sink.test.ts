@@ -144,7 +144,7 @@ test.each([
 ])('the committer does not acknowledge %s', async (_, work, text) => {
   await using staged = await startStaged();
   const answer = await staged.commit(work);
-  expect(answer.status).toBe(500);
+  expect(answer.status).toBe(400);
   expect(answer.text).toMatch(text);
 });
 

@@ -1,3 +1,6 @@
+import { BodyAdmission, BodyRoom } from '../../functions/bodies/admission.ts';
+import { TakenBody } from '../../functions/bodies/take-body.ts';
+
 /** What a test says of a pushed message; the rest is made up. */
 export interface TestMessage {
   readonly data?: Uint8Array | string;
@@ -37,3 +40,7 @@ export function pushBody({
     subscription,
   };
 }
+
+/** The body of a push as a handler gets it. */
+export const takenPush = (message: TestMessage): TakenBody =>
+  new TakenBody(Buffer.from(JSON.stringify(pushBody(message))), new BodyRoom(new BodyAdmission(0), 0));

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { http } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
+import { ownBodies } from '../../functions/bodies/own-bodies.ts';
 import { startedOnce } from '../../functions/parts/entry-point.ts';
 import { serveHttp } from '../../functions/parts/http-handler.ts';
 import { startRowRequest } from '../../functions/row-request.ts';
@@ -63,6 +64,7 @@ export async function startRowRequests(pipeline: Readonly<Record<string, unknown
   const entry = startedOnce(() => Promise.resolve(handler), serveHttp);
   const name = `rowRequest${(instances += 1)}`;
   http(name, (request, response) => entry.handle(request, response));
+  await ownBodies();
   const server = getTestServer(name).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;

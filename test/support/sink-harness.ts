@@ -2,7 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { http } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
-import { entryPoint, type Handler } from '../../functions/parts/entry-point.ts';
+import { ownBodies } from '../../functions/bodies/own-bodies.ts';
+import { TakenBody } from '../../functions/bodies/take-body.ts';
+import { entryPoint, type Handler, leaveFrameworkDomain } from '../../functions/parts/entry-point.ts';
 import { startBulkSink } from '../../functions/bulk-sink.ts';
 import type { Surroundings } from '../../functions/parts/surroundings.ts';
 import type { PubsubMessage } from '../../shared/proto/google/pubsub/v1/pubsub.ts';
@@ -100,12 +102,13 @@ export async function startSink(options: SinkOptions = {}): Promise<SinkHarness>
     { CONNECTOR_CONFIG: JSON.stringify({ pipelines: { sink: pipeline } }), ...options.env },
     { clock, random: systemRandom, signals, writeLine: (line) => logs.push(JSON.parse(line) as LogLine) },
   );
-  const sink = entryPoint(() => Promise.resolve(handler));
+  const sink = entryPoint(() => Promise.resolve(noting(handler, arrivals)));
   const name = `sink${(instances += 1)}`;
   http(name, async (request, response) => {
-    arrivals.push(messageIdOf(request.body));
+    leaveFrameworkDomain();
     await sink.handle(request, response);
   });
+  await ownBodies();
   const server = getTestServer(name).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -186,9 +189,24 @@ export class InstanceSignals extends EventEmitter {
   }
 }
 
-function messageIdOf(body: unknown): string {
-  const { message } = (body ?? {}) as { message?: { messageId?: string } | null };
-  return message?.messageId ?? '';
+/** Notes the id of every message on its way to the handler. */
+function noting(handler: Handler, arrivals: string[]): Handler {
+  const note: Handler = (body, path) => {
+    if (!body) return handler(body, path);
+    const bytes = body.take();
+    arrivals.push(messageIdOf(bytes));
+    return handler(new TakenBody(bytes, body.room), path);
+  };
+  return Object.assign(note, handler);
+}
+
+function messageIdOf(bytes: Buffer | undefined): string {
+  try {
+    const body = JSON.parse(String(bytes)) as { message?: { messageId?: string } | null } | null;
+    return body?.message?.messageId ?? '';
+  } catch {
+    return '';
+  }
 }
 
 export function sumOf(logs: readonly LogLine[], metric: string, label: string | undefined): number {

@@ -26,7 +26,7 @@ import {
   readRows,
   type ReadRow,
 } from './bigtable-raw-client.ts';
-import { pushBody, type TestMessage } from './push-body.ts';
+import { takenPush, type TestMessage } from './push-body.ts';
 import { type Answer, InstanceSignals, type LogLine, sumOf } from './sink-harness.ts';
 import { testRuntime } from './runtime.ts';
 
@@ -110,7 +110,7 @@ export async function startStaged({ pipeline, bigtable: served = {} }: StagedOpt
   const pushesTo =
     (handler: Handler, path = '/') =>
     async (message: TestMessage): Promise<Answer> => {
-      const { status, text = '' } = await handler(pushBody(message), path);
+      const { status, text = '' } = await handler(takenPush(message), path);
       return { status, text };
     };
   let database: StageDatabase | undefined;

@@ -1,6 +1,6 @@
 import { bareId, projectOf, qualify } from '../../model/pubsub-name.ts';
 import { choice, optional, type Output } from '../option.ts';
-import { duration, type InMillis, inMillis } from '../quantity.ts';
+import { duration, foundSize, type InMillis, inMillis } from '../quantity.ts';
 import type { Rule } from '../rules.ts';
 import { formatDuration } from '../units.ts';
 import type { CommonOptions } from './common.ts';
@@ -36,6 +36,10 @@ export const deliveryOptions = {
   deadlineMargin: duration(
     'Taken off an invocation so that its answer is sent before Pub/Sub gives up on it. Must be below ackDeadline.',
     { default: '5s', min: '0ms' },
+  ),
+  maxPushedBytes: foundSize(
+    'Bytes of request bodies that an instance holds, from before they are read until their messages are processed. A body that finds no room is answered 429 unread and delivered again; one that is alone always gets in. A message takes up to six times its body while it is worked on.',
+    { example: '32MiB', found: 'memory / 16', min: 1 },
   ),
 };
 

@@ -1,5 +1,31 @@
+import { isUtf8 } from 'node:buffer';
 import { RedeliverError } from '../../base/errors.ts';
+import { type JsonBounds, jsonBoundsRule } from '../../base/json-bounds.ts';
 import type { PushedMessage } from '../../model/record.ts';
+
+/** A push holds a handful of objects, and its attributes. */
+const BOUNDS: JsonBounds = { maxDepth: 16, maxValues: 2_000 };
+
+/**
+ * Reads the bytes of a push's body. Throws a `RedeliverError` that says what is wrong and quotes nothing: what is not
+ * UTF-8 or not JSON, what is nested or split further than any push, and all that {@link decodePush} refuses.
+ */
+export function readPush(bytes: Buffer): PushedMessage {
+  if (!isUtf8(bytes)) throw malformed('the body must be UTF-8');
+  const text = bytes.toString();
+  const rule = jsonBoundsRule(text, BOUNDS);
+  if (rule !== undefined) throw malformed(`the body ${rule}`);
+  return decodePush(parsed(text));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body.
+    throw malformed('the body must be JSON');
+  }
+}
 
 /**
  * Reads the body of a push: the wrapped form of a push subscription, or the CloudEvent that Eventarc delivers, which
@@ -17,17 +43,35 @@ export function decodePush(body: unknown): PushedMessage {
   if (typeof data !== 'string') throw malformed('message.data must be base64 text');
   const messageId = message.messageId ?? message.message_id;
   if (typeof messageId !== 'string' || messageId === '') throw malformed('message.messageId must be a non-empty text');
+  if (messageId.length > MAX_ID) throw malformed(`message.messageId must have at most ${MAX_ID} characters`);
   const { deliveryAttempt } = push;
   return {
     messageId,
     publishTimeMicros: microsOf(message.publishTime ?? message.publish_time),
-    data: Buffer.from(data, 'base64'),
+    data: bytesOf(data),
     attributes: attributesOf(message.attributes),
     orderingKey: textOr(message.orderingKey ?? message.ordering_key, ''),
     subscription: textOr(push.subscription, ''),
     ...(typeof deliveryAttempt === 'number' && { deliveryAttempt }),
   };
 }
+
+/** Of an id that a message has; Pub/Sub's own have some 20. */
+const MAX_ID = 256;
+
+/** The platform's decoder drops what it cannot read, and stops where padding begins: the length tells. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.from(text, 'base64');
+  const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='));
+  const isWhole = text.length % 4 === 0 && bytes.length === (text.length / 4) * 3 - padding;
+  const isStandard = !text.includes('-') && !text.includes('_');
+  // Bits that belong to no byte are zero, or two texts would be the same bytes.
+  const isCanonical = padding === 0 || LAST_BEFORE_PADDING[padding - 1]?.includes(text.at(-1 - padding) as string);
+  if (!isWhole || !isStandard || !isCanonical) throw malformed('message.data must be base64 text');
+  return bytes;
+}
+
+const LAST_BEFORE_PADDING = ['AEIMQUYcgkosw048', 'AQgw'];
 
 const malformed = (rule: string): RedeliverError =>
   new RedeliverError('malformed-push', `not a Pub/Sub push: ${rule}. Only Pub/Sub and Eventarc may call this function`);

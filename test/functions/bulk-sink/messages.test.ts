@@ -37,19 +37,22 @@ describe('a body that is no push', () => {
   ])('%s is not acknowledged, reaches nothing, and is counted and named in one error line', async (_, body) => {
     const before = sink.count('messagesRedelivered', 'malformed-push');
     const { status, text } = await sink.post(JSON.stringify(body));
-    expect(status).toBe(500);
+    expect(status).toBe(400);
     expect(text).toMatch(/^not a Pub\/Sub push: .* must /);
     expect(sink.count('messagesRedelivered', 'malformed-push')).toBe(before + 1);
     expect(sink.logs.filter(({ severity }) => severity === 'ERROR')).toHaveLength(before + 1);
   });
 
   test.each([
-    ['half a JSON document', '{"message":', 'application/json'],
-    ['plain text', 'hello', 'text/plain'],
-    ['bytes', Buffer.from([0, 255]), 'application/octet-stream'],
-    ['nothing', '', 'application/json'],
-  ])('%s is not acknowledged', async (_, body, contentType) => {
-    expect((await sink.post(body, contentType)).status).toBeGreaterThanOrEqual(400);
+    ['half a JSON document', '{"message":', 'application/json', 'the body must be JSON'],
+    ['plain text', 'hello', 'text/plain', 'the body must be JSON'],
+    ['bytes', Buffer.from([0, 255]), 'application/octet-stream', 'the body must be UTF-8'],
+    ['nothing', '', 'application/json', 'the body must be JSON'],
+  ])('%s is not acknowledged, and neither answer nor log holds anything of it', async (_, body, contentType, rule) => {
+    const lines = sink.logs.length;
+    const { status, text } = await sink.post(body, contentType);
+    expect([status, text]).toEqual([400, expect.stringContaining(`not a Pub/Sub push: ${rule}.`)]);
+    expect(JSON.stringify(sink.logs.slice(lines))).not.toMatch(/"message\\":|hello/);
   });
 });
 

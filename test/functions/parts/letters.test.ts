@@ -6,7 +6,7 @@ import { systemClock } from '../../../shared/base/clock.ts';
 import { systemRandom } from '../../../shared/base/random.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { numberedEntry } from '../../support/simulated-bigtable.ts';
-import { pushBody } from '../../support/push-body.ts';
+import { takenPush } from '../../support/push-body.ts';
 import { InstanceSignals } from '../../support/sink-harness.ts';
 
 test.each([
@@ -36,7 +36,7 @@ test('a committer takes no letters, and says which function does', async () => {
     { CONNECTOR_CONFIG: JSON.stringify({ pipelines: { orders: pipeline } }) },
     { clock: systemClock, random: systemRandom, signals, writeLine: () => undefined },
   );
-  const { status, text } = await handler(pushBody({ data: '{}' }), '/letters');
+  const { status, text } = await handler(takenPush({ data: '{}' }), '/letters');
   expect(status).toBe(500);
   expect(text).toContain('push the topic for replays to the path /letters of the sink of the pipeline');
   await signals.terminate();
