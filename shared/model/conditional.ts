@@ -2,7 +2,7 @@ import { RecordError } from '../base/errors.ts';
 import { filterProblem, type RowFilter } from './filter/filter.ts';
 import { isInt64 } from './int64.ts';
 import { MAX_MUTATIONS, type Mutation } from './mutation.ts';
-import { familyProblem, mutationsProblem, rowKeyProblem } from './mutation-rules.ts';
+import { familyProblem, mutationsProblem, qualifierProblem, rowKeyProblem, valueProblem } from './mutation-rules.ts';
 
 /**
  * Requests that read and write one row in one atomic step on the service (`CheckAndMutateRow`, `ReadModifyWriteRow`).
@@ -66,9 +66,11 @@ export function readModifyWriteRequest(request: ReadModifyWriteRequest): ReadMod
 
 /** Why a rule cannot be applied to any row, or undefined. */
 export function ruleProblem(rule: ReadModifyWriteRule): string | undefined {
-  const problem = familyProblem(rule.family);
+  const problem = familyProblem(rule.family) ?? qualifierProblem(rule.qualifier);
   if (problem !== undefined) return problem;
-  if (rule.kind === 'append') return rule.value.length === 0 ? `value ${APPEND_RULE}, got no byte` : undefined;
+  if (rule.kind === 'append') {
+    return rule.value.length === 0 ? `value ${APPEND_RULE}, got no byte` : valueProblem(rule.value);
+  }
   return isInt64(rule.amount) ? undefined : 'amount must be a signed 64-bit integer, got a larger one';
 }
 

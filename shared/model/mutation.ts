@@ -9,6 +9,15 @@ export const MAX_MUTATIONS = 100_000;
 /** Longest row key in bytes (service limit, 4 KiB). */
 export const MAX_ROW_KEY_BYTES = 4096;
 
+/** Longest qualifier in bytes (service limit, 16 KiB). */
+export const MAX_QUALIFIER_BYTES = 16 * 1024;
+
+/** Longest value of a cell in bytes (service limit, 100 MB). */
+export const MAX_VALUE_BYTES = 100 * 1024 * 1024;
+
+/** Tables count time in milliseconds: there is no other granularity. A time between two of them is refused. */
+export const GRANULARITY_MICROS = 1000n;
+
 /** `timestampMicros` that asks the service for its own clock. Only `setCell` understands it; a replay adds a version. */
 export const SERVER_TIME_MICROS = -1n;
 
@@ -23,7 +32,7 @@ export type Mutation =
       readonly kind: 'setCell';
       readonly family: string;
       readonly qualifier: Buffer;
-      /** −1 for server time; otherwise a multiple of 1000 on tables of millisecond granularity. Never rounded here. */
+      /** −1 for server time; otherwise a multiple of {@link GRANULARITY_MICROS}. Never rounded here. */
       readonly timestampMicros: bigint;
       readonly value: Buffer;
     }

@@ -15,7 +15,7 @@ export const familiesOfRequest = ({ kind, request }: RowRequest): string[] =>
 /** A row request as it is written down, with what is said beside it. */
 export interface RowRequestDocument {
   readonly request: RowRequest;
-  /** `project.instance.table` or a bare table; absent leaves it to the pipeline. */
+  /** As a record names one (`parseNamedTable`); absent leaves it to the pipeline. */
   readonly table?: string;
   /** Comes back in the result; absent takes the id of what brought the request. */
   readonly correlationId?: string;

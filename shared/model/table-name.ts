@@ -13,6 +13,14 @@ type Home = Pick<TableName, 'project' | 'instance'>;
 /** Bigtable's rule for the id of a table. */
 export const TABLE_ID = /^[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,49}$/;
 
+/** The same in words, for whatever names a table. */
+export const TABLE_ID_RULE =
+  'must be an id of 1 to 50 letters, digits, "_", "-" and "." that starts with none of the last two';
+
+/** Why a text cannot be the id of a table, or undefined when it can. */
+export const tableIdProblem = (value: string): string | undefined =>
+  tableNamePartProblem(value) ?? (TABLE_ID.test(value) ? undefined : TABLE_ID_RULE);
+
 /** Why a part of a table address cannot be one, or undefined when it can. Shared by configuration and routing. */
 export function tableNamePartProblem(value: string): string | undefined {
   if (value.trim() === '') return 'must not be blank';

@@ -1,7 +1,7 @@
 import { RedeliverError } from '../base/errors.ts';
 import type { ResolvedDestination } from '../config/resolved.ts';
 import type { InputRecord } from '../model/record.ts';
-import { parseNamedTable, TABLE_ID, type TableId, type TableName } from '../model/table-name.ts';
+import { parseNamedTable, TABLE_ID, TABLE_ID_RULE, type TableId, type TableName } from '../model/table-name.ts';
 
 /**
  * Names the table of a record: what its serializer says, else what the configured attribute says, else the fixed
@@ -35,7 +35,7 @@ export function routeRecord(
 
 function atHome({ table }: TableId, home: Pick<TableName, 'project' | 'instance'> | undefined): TableName {
   if (home && TABLE_ID.test(table)) return { project: home.project, instance: home.instance, table };
-  const rule = home ? 'must be an id of 1 to 50 letters, digits, "_", "-" and "."' : 'needs project and instance';
+  const rule = home ? TABLE_ID_RULE : 'needs project and instance';
   throw new RedeliverError(
     'destination',
     `the table of the record ${rule}, got ${JSON.stringify(table.slice(0, 100))}`,

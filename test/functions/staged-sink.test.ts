@@ -6,6 +6,7 @@ import { entry, setCell } from '../support/bigtable-raw-client.ts';
 import { counting, sumOfRow } from '../support/counting-record.ts';
 import { failedRecord } from '../support/failed-record.ts';
 import { recordOf } from '../support/pushed-message.ts';
+import { badEntry, unsentEntry } from '../support/test-entry.ts';
 import { PIPELINE, type StagedHarness, startStaged } from '../support/staged-harness.ts';
 
 const identityOfMessage = (messageId: string): string =>
@@ -204,9 +205,20 @@ test('on receipt a record is in its row when it is acknowledged, once, and Fires
   expect(staged.firestore.requestCounts()).toEqual({});
 });
 
+test('a record that no table takes is a bad record, and is neither stored nor sent', async () => {
+  await using staged = await startStaged();
+  const answer = await staged.push({ data: unsentEntry('k') });
+  expect(answer.status).toBe(500);
+  expect(answer.text).toContain('start timestamp must be whole milliseconds (a multiple of 1000), got 1001');
+  expect((await staged.push({ data: counting('k'), messageId: 'm-1' })).status).toBe(204);
+  await settle(staged);
+  expect(staged.count('envelopesStaged')).toBe(1);
+  expect(await sumOfRow(staged, 'k')).toBe(1n);
+});
+
 test('on receipt a row that Bigtable refuses follows onRejected, which names itself', async () => {
   await using staged = await startStaged({ pipeline: { commit: 'on-receipt' } });
-  const data = Buffer.from(MutateRowsRequest_Entry.encode(entry('k', setCell('f', 'q', 'v', 1n))).finish());
+  const data = badEntry('k');
   const answer = await staged.push({ data });
   expect(answer.status).toBe(500);
   expect(answer.text).toContain('onRejected is fail');

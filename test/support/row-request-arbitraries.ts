@@ -1,26 +1,35 @@
 import fc from 'fast-check';
 import type { ReadModifyWriteRule } from '../../shared/model/conditional.ts';
 import type { RowFilter } from '../../shared/model/filter/filter.ts';
+import type { Mutation } from '../../shared/model/mutation.ts';
 import type { RowRequest, RowRequestDocument } from '../../shared/model/row-request.ts';
 import type { ResultCell, RowResult, RowResultOutcome } from '../../shared/model/row-result.ts';
 import { anyBytes, anyInt64, anyMutation } from './arbitraries.ts';
 
 /** Generated row requests and results that break no rule of the model. */
 
-const someFamily = fc.constantFrom('f', 'cf-1', 'métrique', 'a.b');
+const someFamily = fc.constantFrom('f', 'cf-1', '_m', 'a.b');
 
-/** The same change of a family that is not blank, over a range that is not empty. */
-const someMutation = fc.tuple(anyMutation, someFamily).map(([mutation, family]) => {
+/** The same change of a family that a table can have, at whole milliseconds, over a range that is not empty. */
+export const someMutation = fc.tuple(anyMutation, someFamily).map(([mutation, family]): Mutation => {
   if (mutation.kind === 'deleteFromRow') return mutation;
-  if (mutation.kind !== 'deleteFromColumn') return { ...mutation, family };
-  const { startTimestampMicros: start, endTimestampMicros: end, ...column } = mutation;
+  if (mutation.kind === 'deleteFromFamily') return { ...mutation, family };
+  if (mutation.kind !== 'deleteFromColumn') {
+    return { ...mutation, family, timestampMicros: wholeMillis(mutation.timestampMicros) };
+  }
+  const { startTimestampMicros, endTimestampMicros, ...column } = mutation;
+  const start = startTimestampMicros && wholeMillis(startTimestampMicros) + 1000n;
+  const end = endTimestampMicros && wholeMillis(endTimestampMicros) + 1000n;
   return {
     ...column,
     family,
     ...(start !== undefined && { startTimestampMicros: start }),
-    ...(end !== undefined && { endTimestampMicros: start === undefined || end > start ? end : start + 1n }),
+    ...(end !== undefined && { endTimestampMicros: start === undefined || end > start ? end : start + 1000n }),
   };
 });
+
+/** −1 asks for the service's clock. */
+const wholeMillis = (micros: bigint): bigint => (micros === -1n ? micros : micros - (micros % 1000n));
 
 const someCount = fc.integer({ min: 1, max: 2 ** 31 - 1 });
 
@@ -32,11 +41,14 @@ export const someFilter: fc.Arbitrary<RowFilter> = fc.letrec<{ filter: RowFilter
     fc.record({ kind: fc.constant('qualifier' as const), qualifier: anyBytes() }),
     fc.record({ kind: fc.constant('value' as const), value: anyBytes() }),
     fc.record({ kind: fc.constantFrom('cellsPerColumn' as const, 'cellsPerRow' as const), count: someCount }),
-    fc.record({ kind: fc.constant('timestampRange' as const), startMicros: fc.bigInt(0n, 2n ** 63n - 1n) }),
+    fc.record({
+      kind: fc.constant('timestampRange' as const),
+      startMicros: fc.bigInt(0n, 2n ** 63n - 1n).map(wholeMillis),
+    }),
     fc.tuple(fc.bigInt(0n, 2n ** 62n), fc.bigInt(1n, 2n ** 62n)).map(([startMicros, length]) => ({
       kind: 'timestampRange' as const,
-      startMicros,
-      endMicros: startMicros + length,
+      startMicros: wholeMillis(startMicros),
+      endMicros: wholeMillis(startMicros) + wholeMillis(length) + 1000n,
     })),
     fc.record({
       kind: fc.constantFrom('chain' as const, 'interleave' as const),

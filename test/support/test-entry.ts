@@ -15,8 +15,22 @@ export const setCell = (value: string | Buffer, timestampMicros = 1000n, family 
 /** One cell `f:q` at 1 ms. */
 export const goodEntry = (rowKey: string, value: string | Buffer = 'v'): Buffer => entryBytes(rowKey, setCell(value));
 
-/** A range from no whole millisecond: the service, and nobody before it, refuses the whole request with INVALID_ARGUMENT. */
+/** A sum for a family that holds none: the service, and nobody before it, refuses the whole request with INVALID_ARGUMENT. */
 export const badEntry = (rowKey: string): Buffer =>
+  entryBytes(rowKey, {
+    mutation: {
+      $case: 'addToCell',
+      value: {
+        familyName: 'f',
+        columnQualifier: { type: undefined, kind: { $case: 'rawValue', value: Buffer.from('q') } },
+        timestamp: { type: undefined, kind: { $case: 'rawTimestampMicros', value: 0n } },
+        input: { type: undefined, kind: { $case: 'intValue', value: 1n } },
+      },
+    },
+  });
+
+/** Versions from no whole millisecond: no table takes it, and so it is refused before it is sent. */
+export const unsentEntry = (rowKey: string): Buffer =>
   entryBytes(rowKey, {
     mutation: {
       $case: 'deleteFromColumn',
@@ -39,11 +53,12 @@ export function entryLine(rowKey: string, value: string, { timestampMicros = '10
   });
 }
 
+/** Proto JSON of {@link badEntry}. */
 export const badLine = (rowKey: string): string => {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  const timeRange = { startTimestampMicros: '1001' };
+  const cell = { columnQualifier: { rawValue: base64('q') }, timestamp: { rawTimestampMicros: '0' } };
   return JSON.stringify({
     rowKey: base64(rowKey),
-    mutations: [{ deleteFromColumn: { familyName: 'f', columnQualifier: base64('q'), timeRange } }],
+    mutations: [{ addToCell: { familyName: 'f', ...cell, input: { intValue: '1' } } }],
   });
 };

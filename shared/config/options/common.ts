@@ -2,7 +2,7 @@ import { parseEmulatorEndpoint } from '../addresses.ts';
 import { notBlank, optional, type Output, text } from '../option.ts';
 import { duration, type InMillis, inMillis } from '../quantity.ts';
 import type { Rule } from '../rules.ts';
-import { tablePart } from './names.ts';
+import { addressPart } from './names.ts';
 
 /** Options of every kind of pipeline: where its Bigtable is, how it is reached, and how often metrics are written. */
 
@@ -10,12 +10,12 @@ const endpointBounds = 'host:port without white space, port 1 to 65535';
 
 export const placeOptions = {
   project: optional(
-    tablePart(
+    addressPart(
       'Project of the Bigtable instance, and of every topic and subscription that is named by its bare id. Needed by a table that is named by its bare id.',
     ),
   ),
   instance: optional(
-    tablePart('Bigtable instance of every table that is named by its bare id. Needed by such a table.'),
+    addressPart('Bigtable instance of every table that is named by its bare id. Needed by such a table.'),
   ),
   appProfileId: optional(
     text(

@@ -3,22 +3,22 @@ import { declare, optional, type Output, ruled } from '../option.ts';
 import { isSection } from '../read.ts';
 import type { Rule } from '../rules.ts';
 import type { CommonOptions } from './common.ts';
-import { attributeName, tablePart } from './names.ts';
+import { addressPart, attributeName, tableId } from './names.ts';
 import type { SerializerOptions } from './serializer.ts';
 
 /** Where the rows of a sink go. */
 
 const tableSection = z.strictObject({
-  project: tablePart('Project of the table.'),
-  instance: tablePart('Instance of the table.'),
-  table: tablePart('Id of the table.'),
+  project: addressPart('Project of the table.'),
+  instance: addressPart('Instance of the table.'),
+  table: tableId('Id of the table.'),
 });
 
 export const destinationOptions = {
   table: declare(
     optional(
       z.union(
-        [tablePart('Id of the table.'), tableSection],
+        [tableId('Id of the table.'), tableSection],
         ruled('must be a table id or a section with project, instance and table'),
       ),
     ),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { tableNamePartProblem } from '../../model/table-name.ts';
+import { tableIdProblem, tableNamePartProblem } from '../../model/table-name.ts';
 import { pubSubNamePattern, type PubSubCollection } from '../../model/pubsub-name.ts';
 import { declare, notBlank, ruled, text } from '../option.ts';
 
@@ -8,8 +8,14 @@ import { declare, notBlank, ruled, text } from '../option.ts';
 /** Limits of Pub/Sub on attributes (https://cloud.google.com/pubsub/quotas#resource_limits). */
 const MAX_ATTRIBUTE_KEY_BYTES = 256;
 
-/** One part of a table's address. */
-export const tablePart = (about: string) => text(about, tableNamePartProblem, 'not blank, not padded, no "/"');
+/** What Bigtable takes for the name of a family. */
+export const FAMILY_NAME = /^[-_.a-zA-Z0-9]{1,64}$/;
+
+/** A project or an instance, as a part of a table's address. */
+export const addressPart = (about: string) => text(about, tableNamePartProblem, 'not blank, not padded, no "/"');
+
+/** The id of a table. */
+export const tableId = (about: string) => text(about, tableIdProblem, '1 to 50 letters, digits, "_", "-" and "."');
 
 export function pubSubName(about: string, collection: PubSubCollection) {
   const pattern = pubSubNamePattern(collection);
@@ -29,5 +35,12 @@ export const attributeName = (about: string) =>
     `not blank, at most ${MAX_ATTRIBUTE_KEY_BYTES} bytes`,
   );
 
+const FAMILY_BOUNDS = '1 to 64 letters, digits, "-", "_" and "."';
+
 /** The column family in which a marker of a write is kept beside what it wrote. */
-export const markerFamily = (about: string) => text(about, notBlank, 'not blank');
+export const markerFamily = (about: string) =>
+  text(
+    about,
+    (value) => notBlank(value) ?? (FAMILY_NAME.test(value) ? undefined : `must be ${FAMILY_BOUNDS}`),
+    FAMILY_BOUNDS,
+  );

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { choice, declare, optional, type Output, ruled } from '../option.ts';
 import { type Millis, requiredDuration } from '../quantity.ts';
 import type { Rule } from '../rules.ts';
+import { FAMILY_NAME } from './names.ts';
 import type { SerializerOptions } from './serializer.ts';
 
 /** What a sink may create: tables that are missing, and families that a table lacks. */
@@ -10,7 +11,6 @@ import type { SerializerOptions } from './serializer.ts';
 type WrittenGcRule =
   { maxVersions: number } | { maxAge: Millis } | { union: WrittenGcRule[] } | { intersection: WrittenGcRule[] };
 
-const FAMILY_NAME = /^[-_.a-zA-Z0-9]{1,64}$/;
 const MAX_INT32 = 2 ** 31 - 1;
 
 const versionsRule = ruled('must be a whole number, from 1 to 2,147,483,647');

@@ -1,3 +1,4 @@
+import { GRANULARITY_MICROS } from '../../model/mutation.ts';
 import { parseBase64 } from '../codecs/bytes.ts';
 import { resolveCellFormat } from './cell-format.ts';
 import { memberPath, type Report } from './problems.ts';
@@ -105,7 +106,16 @@ export function resolveTime(
     if (unit !== undefined) report.add(memberPath(path, 'unit'), 'applies to a field only', unit);
     if (maxFuture !== undefined) report.add(memberPath(path, 'maxFuture'), 'applies to a field only', maxFuture);
     const digits = int64Digits(micros, least, memberPath(path, 'micros'), report);
-    return digits === undefined ? undefined : { kind: 'micros', digits };
+    if (digits === undefined) return undefined;
+    // −1 asks for the service's clock.
+    if (digits !== '-1' && BigInt(digits) % GRANULARITY_MICROS !== 0n) {
+      report.add(
+        memberPath(path, 'micros'),
+        `must be whole milliseconds (a multiple of ${GRANULARITY_MICROS})`,
+        micros,
+      );
+    }
+    return { kind: 'micros', digits };
   }
   const field = report.field(memberPath(path, 'field'), text ?? '');
   if (unit === undefined) report.add(memberPath(path, 'unit'), 'is needed for a field', undefined);

@@ -1,3 +1,4 @@
+import { MAX_QUALIFIER_BYTES } from '../../model/mutation.ts';
 import { resolveCellFormat } from './cell-format.ts';
 import { memberPath, type Report } from './problems.ts';
 import type { FieldReference, ResolvedColumn, ResolvedDynamicColumns, ResolvedFamily } from './resolved.ts';
@@ -10,8 +11,6 @@ type DynamicInput = NonNullable<FamilyInput['dynamic']>;
 
 /** Bigtable's rule for the name of a family. */
 const FAMILY_NAME = /^[_a-zA-Z0-9][-_.a-zA-Z0-9]{0,63}$/;
-/** Longest qualifier in bytes (service limit, 16 KiB). */
-const MAX_QUALIFIER_BYTES = 16_384;
 
 /** Resolves the families of a mode that writes declared columns. */
 export function resolveFamilies(

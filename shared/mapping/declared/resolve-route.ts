@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { TABLE_ID, tableNamePartProblem } from '../../model/table-name.ts';
+import { tableIdProblem } from '../../model/table-name.ts';
 import { memberPath, type Report } from './problems.ts';
 import type { ConditionTest, ResolvedCondition, ResolvedDestination, TemplatePolicy } from './resolved.ts';
 import { resolveTemplate } from './resolve-row-key.ts';
@@ -71,13 +71,11 @@ export function resolveDestination(
 
 function checkTables(tables: readonly string[], path: string, report: Report): void {
   for (const [index, table] of tables.entries()) {
-    const rule = tableNamePartProblem(table) ?? (TABLE_ID.test(table) ? undefined : TABLE_RULE);
+    const rule = tableIdProblem(table);
     if (rule !== undefined) report.add(memberPath(path, index), rule, table);
     if (tables.indexOf(table) < index) report.add(memberPath(path, index), 'must not be named twice', table);
   }
 }
-
-const TABLE_RULE = 'must be 1 to 50 letters, digits, "_", "-" and "."';
 
 function checkPattern(pattern: string, path: string, report: Report): void {
   try {

@@ -20,7 +20,7 @@ export const publishTimestamp: TimestampOf = (_record, { publishTimeMicros }) =>
 
 /**
  * Compiles where the timestamp comes from. One from a field is never rounded: finer than a microsecond, before the
- * epoch, too far in the future or beyond 64 bits it is refused; finer than a millisecond it is passed on, unless truncation was asked for.
+ * epoch, too far in the future or beyond 64 bits it is refused; finer than a millisecond it is passed on, and the sink refuses it unsent, unless truncation was asked for.
  */
 export function compileTimestamp(timestamp: ResolvedTimestamp, settle: Settle): TimestampOf {
   if (timestamp.from === 'publishTime') return publishTimestamp;

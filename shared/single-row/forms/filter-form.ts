@@ -12,7 +12,7 @@ import {
   valueEquals,
 } from '../../model/filter/filter.ts';
 import { rangeRule } from '../../model/mutation-rules.ts';
-import { bytes, count, family, rangeEnd, rangeStart } from './leaves.ts';
+import { bytes, count, family, qualifier, rangeEnd, rangeStart } from './leaves.ts';
 import { body, listOf, oneOf } from './shapes.ts';
 import { bytesJson } from './bytes-json.ts';
 
@@ -35,7 +35,7 @@ const filter = oneOf<RowFilter>(
   {
     none: body({}).transform(noCell),
     family: family.transform((name): RowFilter => ({ kind: 'family', family: name })),
-    qualifier: bytes.transform(qualifierEquals),
+    qualifier: qualifier.transform(qualifierEquals),
     value: bytes.transform(valueEquals),
     timestampRange: body({ startMicros: rangeStart, endMicros: z.exactOptional(rangeEnd) })
       .check(({ value, issues }) => {
@@ -47,8 +47,8 @@ const filter = oneOf<RowFilter>(
     cellsPerRow: count.transform(cellsPerRow),
     chain: combined('chain'),
     interleave: combined('interleave'),
-    cellExists: body({ family, qualifier: bytes }).transform((cell) => cellExists(cell.family, cell.qualifier)),
-    latestCellValueEquals: body({ family, qualifier: bytes, value: bytes }).transform((cell) =>
+    cellExists: body({ family, qualifier }).transform((cell) => cellExists(cell.family, cell.qualifier)),
+    latestCellValueEquals: body({ family, qualifier, value: bytes }).transform((cell) =>
       latestCellValueEquals(cell.family, cell.qualifier, cell.value),
     ),
   },

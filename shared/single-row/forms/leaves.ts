@@ -8,6 +8,7 @@ import {
   aggregateTimeRule,
   cellTimeRule,
   familyRule,
+  qualifierRule,
   rangeEndRule,
   rangeStartRule,
   rowKeyRule,
@@ -112,6 +113,7 @@ const int64Where = (check?: (value: bigint) => string | undefined): z.ZodType<bi
 /** A text stands for its UTF-8; an integer for its 8 bytes, big-endian. */
 export const bytes = bytesWhere();
 export const rowKey = bytesWhere(rowKeyRule);
+export const qualifier = bytesWhere(qualifierRule);
 /** Appending nothing is refused. */
 export const appended = bytesWhere((value) => (value.length === 0 ? 'must not be empty, got no byte' : undefined));
 
@@ -126,7 +128,7 @@ export const cellValue = leaf({
 });
 
 export const int64 = int64Where();
-/** −1 is the server's time. Microseconds, never rounded; so are those that follow. */
+/** −1 is the server's time. Microseconds of whole milliseconds, never rounded; so are those that follow. */
 export const cellTime = int64Where(cellTimeRule);
 export const aggregateTime = int64Where(aggregateTimeRule);
 export const rangeStart = int64Where(rangeStartRule);

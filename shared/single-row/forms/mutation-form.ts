@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { AggregateValue, Mutation } from '../../model/mutation.ts';
 import { rangeRule } from '../../model/mutation-rules.ts';
-import { aggregateTime, bytes, cellTime, family, int64, rangeEnd, rangeStart } from './leaves.ts';
+import { aggregateTime, bytes, cellTime, family, int64, qualifier, rangeEnd, rangeStart } from './leaves.ts';
 import { body, oneOf } from './shapes.ts';
 import { bytesJson } from './bytes-json.ts';
 
@@ -13,18 +13,19 @@ const aggregateInput = oneOf<AggregateValue>({
   raw: bytes.transform((value): AggregateValue => ({ kind: 'raw', value })),
 });
 
-const aggregateBody = body({ family, qualifier: bytes, timestampMicros: aggregateTime, input: aggregateInput });
+const aggregateBody = body({ family, qualifier, timestampMicros: aggregateTime, input: aggregateInput });
 
 export const mutation = oneOf<Mutation>(
   {
-    setCell: body({ family, qualifier: bytes, timestampMicros: cellTime, value: bytes }).transform(
-      (value): Mutation => ({ kind: 'setCell', ...value }),
-    ),
+    setCell: body({ family, qualifier, timestampMicros: cellTime, value: bytes }).transform((value): Mutation => ({
+      kind: 'setCell',
+      ...value,
+    })),
     addToCell: aggregateBody.transform((value): Mutation => ({ kind: 'addToCell', ...value })),
     mergeToCell: aggregateBody.transform((value): Mutation => ({ kind: 'mergeToCell', ...value })),
     deleteFromColumn: body({
       family,
-      qualifier: bytes,
+      qualifier,
       startTimestampMicros: z.exactOptional(rangeStart),
       endTimestampMicros: z.exactOptional(rangeEnd),
     })

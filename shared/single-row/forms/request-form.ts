@@ -4,7 +4,7 @@ import { MAX_MUTATIONS } from '../../model/mutation.ts';
 import type { RowRequest, RowRequestDocument } from '../../model/row-request.ts';
 import { bytesJson } from './bytes-json.ts';
 import { filterJson, predicate } from './filter-form.ts';
-import { appended, bytes, correlationId, family, int64, only, rowKey, table } from './leaves.ts';
+import { appended, correlationId, family, int64, only, qualifier, rowKey, table } from './leaves.ts';
 import { mutation, mutationJson } from './mutation-form.ts';
 import { NO_MUTATION_RULE, NO_RULE_RULE, ONE_REQUEST_RULE, VERSION } from './rules.ts';
 import { body, listOf, oneOf } from './shapes.ts';
@@ -27,11 +27,11 @@ const conditional = body({
 
 const rule = oneOf<ReadModifyWriteRule>(
   {
-    increment: body({ family, qualifier: bytes, amount: int64 }).transform((value): ReadModifyWriteRule => ({
+    increment: body({ family, qualifier, amount: int64 }).transform((value): ReadModifyWriteRule => ({
       kind: 'increment',
       ...value,
     })),
-    append: body({ family, qualifier: bytes, value: appended }).transform((value): ReadModifyWriteRule => ({
+    append: body({ family, qualifier, value: appended }).transform((value): ReadModifyWriteRule => ({
       kind: 'append',
       ...value,
     })),
@@ -50,7 +50,8 @@ const readModifyWrite = body({
 export const requestDocument = body({
   version: only(VERSION),
   table: z.exactOptional(table).meta({
-    description: '`project.instance.table`, or a table of the pipeline’s instance. Absent: the pipeline’s table.',
+    description:
+      'The id of a table of the pipeline’s instance, or `projects/…/instances/…/tables/…`; `project.instance.table` where that is the pipeline’s instance, or the pipeline names none. Absent: the pipeline’s table.',
   }),
   correlationId: z.exactOptional(correlationId).meta({
     description: 'Comes back in the result. Absent: the id of the message or HTTP request that brought this.',

@@ -3,7 +3,7 @@ import type { ResolvedDestination } from '../../config/resolved.ts';
 import { identityOfId } from '../../model/identity.ts';
 import { familiesOfRequest, type RowRequestDocument } from '../../model/row-request.ts';
 import { rowOutcome } from '../../model/row-result.ts';
-import { formatTableName, parseTableName, type TableName } from '../../model/table-name.ts';
+import { formatTableName, parseNamedTable, type TableName } from '../../model/table-name.ts';
 import { CONTENT_TYPES, decodeRowRequest, encodeRowResult, formOf } from '../forms/documents.ts';
 import { RowRequestError } from '../forms/problems.ts';
 import type { ReplayProtection } from '../delivery.ts';
@@ -87,14 +87,18 @@ function refusalOf({ method, body }: HttpRequest): HttpFailure | undefined {
 
 /** What the request names, as far as it can be read there, else the pipeline's own table. */
 function tableOf({ table: named }: RowRequestDocument, { table, home }: ResolvedDestination): TableName {
-  const target = named === undefined ? table : parseTableName(named, home);
+  const target = named === undefined ? table : parseNamedTable(named, home);
   if (target) return target;
-  const message =
-    named === undefined
-      ? 'is required, for the pipeline names no table'
-      : 'must be project.instance.table, for the pipeline names no instance, got another text';
-  throw new RowRequestError([{ path: 'table', message }]);
+  throw new RowRequestError([{ path: 'table', message: named === undefined ? NO_TABLE : elsewhereRule(home) }]);
 }
+
+const NO_TABLE = 'is required, for the pipeline names no table';
+
+/** A text with dots may be the id of a table as well as an address. */
+const elsewhereRule = (home: ResolvedDestination['home']): string =>
+  home
+    ? `must be the id of a table of ${home.project}.${home.instance}, or projects/…/instances/…/tables/… of one elsewhere, got another text`
+    : 'must be project.instance.table or projects/…/instances/…/tables/…, for the pipeline names no instance, got another text';
 
 /** Markers are looked to before the request: one that is lost would let a replay through. */
 async function execute(

@@ -43,7 +43,15 @@ const data = Buffer.from(JSON.stringify(sample));
 const record: InputRecord = {
   index: 0,
   data,
-  message: { messageId: '1', publishTimeMicros: 0n, attributes: {}, orderingKey: '', subscription: '', data },
+  // Near the time of the record, which is bounded by it.
+  message: {
+    messageId: '1',
+    publishTimeMicros: 1_764_455_172_000_000n,
+    attributes: {},
+    orderingKey: '',
+    subscription: '',
+    data,
+  },
 };
 
 /**

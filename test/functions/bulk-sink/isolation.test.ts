@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Mutation } from '../../../shared/proto/google/bigtable/v2/data.ts';
 import { type SinkHarness, startSink } from '../../support/sink-harness.ts';
-import { badEntry, badLine, entryBytes, entryLine, goodEntry, setCell } from '../../support/test-entry.ts';
+import { badEntry, badLine, entryBytes, entryLine, goodEntry, setCell, unsentEntry } from '../../support/test-entry.ts';
 
 /** Records that the service refuses the whole request for, whatever else is in it. */
 const startNdjson = (): Promise<SinkHarness> => startSink({ pipeline: { framing: 'ndjson' }, deadLetters: 'topic' });
@@ -119,25 +119,15 @@ const valueOf = ({ mutation }: Mutation): string =>
   mutation?.$case === 'setCell' ? mutation.value.value.toString() : '';
 
 describe('the ways in which an entry is bad', () => {
-  const addToCell: Mutation = {
-    mutation: {
-      $case: 'addToCell',
-      value: {
-        familyName: 'f',
-        columnQualifier: { type: undefined, kind: { $case: 'rawValue', value: Buffer.from('q') } },
-        timestamp: { type: undefined, kind: { $case: 'rawTimestampMicros', value: 0n } },
-        input: { type: undefined, kind: { $case: 'intValue', value: 1n } },
-      },
-    },
-  };
   test.each([
     ['an empty row key', entryBytes('', setCell('v')), 'the row key must not be empty'],
     ['a row key above 4 KiB', entryBytes('k'.repeat(4097), setCell('v')), '4096'],
     ['a timestamp that is no whole millisecond', entryBytes('row', setCell('v', 1001n)), 'multiple of 1000'],
-    ['a range from no whole millisecond', badEntry('row'), 'multiple of 1000'],
-    ['a negative timestamp other than -1', entryBytes('row', setCell('v', -2n)), 'negative'],
+    ['versions from no whole millisecond', unsentEntry('row'), 'multiple of 1000'],
+    ['a negative timestamp other than -1', entryBytes('row', setCell('v', -2n)), 'must be from -1 to'],
     ['a qualifier above 16 KiB', entryBytes('row', setCell('v', 0n, 'f', 'q'.repeat(16_385))), '16384'],
-    ['an aggregate’s input for a family that is none', entryBytes('row', addToCell), 'aggregate'],
+    ['the name of no family', entryBytes('row', setCell('v', 0n, 'f:q')), 'letters, digits'],
+    ['an aggregate’s input for a family that is none', badEntry('row'), 'aggregate'],
   ])('%s is dead-lettered with the rule that it breaks; its row is not written', async (_, data, words) => {
     await using sink = await startSink({ deadLetters: 'topic' });
     expect((await sink.push({ data })).status).toBe(204);

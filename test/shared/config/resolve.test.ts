@@ -132,8 +132,19 @@ describe('destination', () => {
     }
   });
 
-  test('control characters inside a part are the service to judge', () => {
-    expect(resolvedSink({ ...MINIMAL, table: 'a\tb' }).destination.table?.table).toBe('a\tb');
+  test('what else a project or an instance may be is the service’s to judge', () => {
+    expect(resolvedSink({ ...MINIMAL, project: 'a\tb' }).destination.table?.project).toBe('a\tb');
+  });
+
+  test.each(['a\tb', 'no such!', '-t', '.t', 't'.repeat(51), 'tä'])('%j is the id of no table', (table) => {
+    const rule = 'must be an id of 1 to 50 letters, digits, "_", "-" and "." that starts with none of the last two';
+    expect(linesOf({ ...MINIMAL, table })).toEqual([`table: ${rule}, got ${JSON.stringify(table)}`]);
+    const address = { project: 'p', instance: 'i', table };
+    expect(linesOf({ ...MINIMAL, table: address })).toEqual([`table.table: ${rule}, got ${JSON.stringify(table)}`]);
+  });
+
+  test('the id of a table may hold dots', () => {
+    expect(resolvedSink({ ...MINIMAL, table: 'orders.eu.0131' }).destination.table?.table).toBe('orders.eu.0131');
   });
 
   test('an address that lacks parts names each', () => {

@@ -54,18 +54,18 @@ describe('a preview shows', () => {
     const conditional = {
       predicate: { type: 'latest-cell-value-equals', ...column, value: { field: 'n', type: 'int8' } },
       then: [
-        { type: 'delete-cells', ...column, start: { micros: 1 }, end: { micros: 2 } },
+        { type: 'delete-cells', ...column, start: { micros: 1000 }, end: { micros: 2000 } },
         { type: 'set-cell', ...column, value: { utf8: 'v' }, timestamp: { micros: -1 } },
-        { type: 'merge-to-cell', ...column, value: { utf8: 'v' }, timestamp: { micros: 3 } },
+        { type: 'merge-to-cell', ...column, value: { utf8: 'v' }, timestamp: { micros: 3000 } },
       ],
     };
     expect(await lines({ rowKey: 'k${n}', writeMode: 'conditional', conditional })).toEqual([
       'row key  "k1"',
       String.raw`if       family f → qualifier "q" → newest 1 per column → value "\x01"`,
       'then',
-      '  delete   f:q from 1 µs before 2 µs',
+      '  delete   f:q from 1000 µs before 2000 µs',
       '  set      f:q = "v" @ server time',
-      '  merge    f:q + "v" @ 3 µs',
+      '  merge    f:q + "v" @ 3000 µs',
       'otherwise',
       '  nothing',
     ]);
@@ -73,9 +73,9 @@ describe('a preview shows', () => {
 
   test('what the single-row modes ask', async () => {
     const families = { f: { columns: { n: 'int64' } }, g: { columns: { k: 'string' } } };
-    const timestamp = { field: 'n', unit: 'micros' };
+    const timestamp = { field: 'n', unit: 'millis' };
     const newest = await lines({ rowKey: 'k${n}', writeMode: 'replace-if-newest', timestamp, families });
-    expect(newest[1]).toBe('if       (family f or family g) → timestamp from 1 µs');
+    expect(newest[1]).toBe('if       (family f or family g) → timestamp from 1000 µs');
     const absent = await lines({ rowKey: 'k${n}', writeMode: 'insert-if-absent', families });
     expect(absent[1]).toBe('if       the row holds any cell');
     expect(

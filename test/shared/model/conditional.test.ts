@@ -41,7 +41,7 @@ const conditional = (overrides: Partial<ConditionalRequest>): ConditionalRequest
 
 describe('a conditional request', () => {
   test('is copied and frozen, in order', () => {
-    const then = [set(1n), removal(), { kind: 'deleteFromRow' } as const];
+    const then = [set(1000n), removal(), { kind: 'deleteFromRow' } as const];
     const request = conditional({ then });
     then.pop();
     expect(request.then.map(({ kind }) => kind)).toEqual(['setCell', 'deleteFromColumn', 'deleteFromRow']);
@@ -60,7 +60,14 @@ describe('a conditional request', () => {
     ['an aggregate at server time', { then: [{ kind: 'addToCell', family: 'f', qualifier, timestampMicros: -1n, input: { kind: 'int64', value: 1n } }] }, 'timestamp must be from 0'],
     ['a range that starts before 0', { then: [removal(-1n)] }, 'start timestamp must be from 0'],
     ['a range that ends at 0', { then: [removal(undefined, 0n)] }, 'end timestamp must be from 1'],
-    ['an empty range', { then: [removal(5n, 5n)] }, 'end timestamp must be above the start 5, got 5'],
+    ['an empty range', { then: [removal(5000n, 5000n)] }, 'end timestamp must be above the start 5000, got 5000'],
+    ['a set between two milliseconds', { then: [set(0n), set(1n)] }, 'then[1] (setCell): timestamp must be whole milliseconds (a multiple of 1000), got 1'],
+    ['a range from between two milliseconds', { then: [removal(1n)] }, 'start timestamp must be whole milliseconds (a multiple of 1000), got 1'],
+    ['a range to between two milliseconds', { then: [removal(0n, 1001n)] }, 'end timestamp must be whole milliseconds (a multiple of 1000), got 1001'],
+    ['a name of no family', { then: [{ kind: 'deleteFromFamily', family: 'f:q' }] }, 'family must be letters, digits, "_", "-" and ".", got another text'],
+    ['a qualifier over 16 KiB', { then: [set(), { ...removal(), qualifier: Buffer.alloc(16_385) } as Mutation] }, 'then[1] (deleteFromColumn): qualifier must be at most 16384 bytes, got 16385'],
+    ['a qualifier over 16 KiB behind a like cell', { then: [set(), { ...set(), qualifier: Buffer.alloc(16_385) } as Mutation] }, 'then[1] (setCell): qualifier must be at most 16384 bytes'],
+    ['a value over 100 MiB', { then: [{ ...set(), value: Buffer.alloc(104_857_601) } as Mutation] }, 'value must be at most 104857600 bytes, got 104857601'],
   ])('is refused with %s', (_name, overrides, rule) => {
     expect(() => conditional(overrides)).toThrow(RecordError);
     expect(() => conditional(overrides)).toThrow(rule);
@@ -69,8 +76,8 @@ describe('a conditional request', () => {
   test.each<[string, Mutation[]]>([
     ['100,000 mutations', Array.from({ length: 100_000 }, () => set())],
     ['server time', [set(-1n)]],
-    ['the largest timestamp', [set(2n ** 63n - 1n)]],
-    ['open and closed ranges', [removal(), removal(0n), removal(undefined, 1n), removal(0n, 1n)]],
+    ['the largest timestamp', [set(2n ** 63n - 808n)]],
+    ['open and closed ranges', [removal(), removal(0n), removal(undefined, 1000n), removal(0n, 1000n)]],
   ])('takes %s', (_name, then) => {
     expect(conditional({ then }).then).toHaveLength(then.length);
   });
@@ -96,6 +103,11 @@ describe('a read-modify-write request', () => {
     ['an empty append', [append('')], 'rules[0] (append): value must not be empty'],
     ['an amount above int64', [increment(1n), increment(2n ** 63n)], 'rules[1] (increment): amount must be'],
     ['a blank family', [{ ...increment(1n), family: '' }], 'family must not be blank'],
+    [
+      'a qualifier over 16 KiB',
+      [{ ...append('x'), qualifier: Buffer.alloc(16_385) }],
+      'rules[0] (append): qualifier must be at most 16384 bytes',
+    ],
   ])('is refused with %s', (_name, rules, rule) => {
     expect(() => readModifyWriteRequest({ rowKey, rules })).toThrow(rule);
   });
@@ -132,7 +144,8 @@ describe('filters', () => {
   test.each<[string, () => RowFilter, string]>([
     ['a blank family', () => familyEquals(' '), 'must not be blank'],
     ['a start before 0', () => timestampRange(-1n), 'must be from 0'],
-    ['an empty range', () => timestampRange(3n, 3n), 'must be above the start 3, got 3'],
+    ['an empty range', () => timestampRange(3000n, 3000n), 'must be above the start 3000, got 3000'],
+    ['a range from between two milliseconds', () => timestampRange(3n), 'startMicros: must be whole milliseconds'],
     ['no cell a column', () => cellsPerColumn(0), 'from 1 to 2^31 − 1, got 0'],
     ['half a cell a row', () => cellsPerRow(0.5), 'got 0.5'],
     ['an empty chain', () => chain(), 'at least one filter'],

@@ -32,10 +32,16 @@ const sentConditional = (predicate?: RowFilter): CheckAndMutateRowRequest =>
       kind: 'conditional',
       request: conditionalRequest({
         rowKey,
-        then: [{ kind: 'setCell', family: 'f', qualifier, timestampMicros: 1234n, value: Buffer.from([0]) }],
+        then: [{ kind: 'setCell', family: 'f', qualifier, timestampMicros: 1234000n, value: Buffer.from([0]) }],
         otherwise: [
           { kind: 'deleteFromColumn', family: 'f', qualifier },
-          { kind: 'mergeToCell', family: 'a', qualifier, timestampMicros: 7n, input: { kind: 'raw', value: rowKey } },
+          {
+            kind: 'mergeToCell',
+            family: 'a',
+            qualifier,
+            timestampMicros: 7000n,
+            input: { kind: 'raw', value: rowKey },
+          },
         ],
         ...(predicate && { predicate }),
       }),
@@ -54,7 +60,7 @@ describe('a conditional request on the wire', () => {
     expect(sent.trueMutations.map(({ mutation }) => mutation)).toEqual([
       {
         $case: 'setCell',
-        value: { familyName: 'f', columnQualifier: qualifier, timestampMicros: 1234n, value: Buffer.from([0]) },
+        value: { familyName: 'f', columnQualifier: qualifier, timestampMicros: 1234000n, value: Buffer.from([0]) },
       },
     ]);
     expect(sent.falseMutations.map(({ mutation }) => mutation)).toEqual([
@@ -64,7 +70,7 @@ describe('a conditional request on the wire', () => {
         value: {
           familyName: 'a',
           columnQualifier: { type: undefined, kind: { $case: 'rawValue', value: qualifier } },
-          timestamp: { type: undefined, kind: { $case: 'rawTimestampMicros', value: 7n } },
+          timestamp: { type: undefined, kind: { $case: 'rawTimestampMicros', value: 7000n } },
           input: { type: undefined, kind: { $case: 'rawValue', value: rowKey } },
         },
       },
@@ -92,8 +98,8 @@ describe('a conditional request on the wire', () => {
 
   test.each<[string, RowFilter, unknown]>([
     ['no cell', noCell(), { $case: 'blockAllFilter', value: true }],
-    ['times without end', timestampRange(5n), { $case: 'timestampRangeFilter', value: { startTimestampMicros: 5n, endTimestampMicros: 0n } }],
-    ['times with an end', timestampRange(0n, 9n), { $case: 'timestampRangeFilter', value: { startTimestampMicros: 0n, endTimestampMicros: 9n } }],
+    ['times without end', timestampRange(5000n), { $case: 'timestampRangeFilter', value: { startTimestampMicros: 5000n, endTimestampMicros: 0n } }],
+    ['times with an end', timestampRange(0n, 9000n), { $case: 'timestampRangeFilter', value: { startTimestampMicros: 0n, endTimestampMicros: 9000n } }],
     ['cells of the row', cellsPerRow(3), { $case: 'cellsPerRowLimitFilter', value: 3 }],
     ['united filters', interleave(noCell()), { $case: 'interleave', value: { filters: [{ filter: { $case: 'blockAllFilter', value: true } }] } }],
   ])('says %s in the words of the service', (_name, filter, wire) => {

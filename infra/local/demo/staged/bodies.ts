@@ -16,15 +16,18 @@ export const departuresBody = ({ flights, refused }: StagedMessage): Buffer =>
       const { origin, destination, day, time, miles, delay } = flight;
       return {
         ...{ flight: flightId(flight), origin, destination },
-        day: refused.airports === index ? `${day}T00:00:00${TOO_FINE}Z` : `${day}T00:00:00Z`,
-        departed: refused.flights === index ? `${day}T${time}:00${TOO_FINE}Z` : `${day}T${time}:00Z`,
+        day: refused.airports === index ? `${day}T00:00:00${REFUSED_TIME}Z` : `${day}T00:00:00Z`,
+        departed: refused.flights === index ? `${day}T${time}:00${REFUSED_TIME}Z` : `${day}T${time}:00Z`,
         ...{ flights: 1, miles, delay },
       };
     }),
   );
 
-/** Bigtable keeps milliseconds, and refuses a cell whose time is finer. */
-const TOO_FINE = '.000001';
+/** Only a record that its table is to refuse has a cell at such a millisecond of its minute. */
+const REFUSED_TIME = '.001';
+
+/** Whether the time of a cell is that of a record that its table is to refuse. */
+export const isRefusedTime = (micros: bigint): boolean => micros % 60_000_000n === 1000n;
 
 /** For `remarks`: entries, in the JSON form of `google.bigtable.v2.MutateRowsRequest.Entry`. */
 export const remarksBody = ({ flights, refused }: StagedMessage): Buffer =>

@@ -3,6 +3,7 @@ import type { RunningFunction } from '../../run/start-functions.ts';
 import { onSubscription } from '../../servers/pubsub/faults.ts';
 import { onRows, onTable } from '../../servers/bigtable/faults.ts';
 import type { Platform } from '../base/platform.ts';
+import { isRefusedTime } from './bodies.ts';
 
 /** What goes wrong in a run, on purpose, and how often it did. */
 export interface Trouble {
@@ -23,6 +24,8 @@ const ANSWER_LOST_EVERY = 101;
 /** Writes that are applied and never answered, while their committer is killed. */
 const UNANSWERED = 20;
 const POLL_MILLIS = 20;
+/** The family of the departures. */
+const DATA_FAMILY = 'flight';
 
 /**
  * @param victim the table of the committer that is going to be killed.
@@ -45,6 +48,25 @@ export function makeTrouble(
           effect: { kind: 'lose' },
         }),
       );
+  // What a table refuses for reasons that nobody sees before it is asked.
+  bigtable.faults.add({
+    method: 'CheckAndMutateRow',
+    where: ({ falseMutations }) =>
+      falseMutations.some(({ mutation }) => {
+        if (mutation?.$case === 'addToCell') {
+          const kind = mutation.value.timestamp?.kind;
+          return kind?.$case === 'rawTimestampMicros' && isRefusedTime(kind.value);
+        }
+        // A marker may have any time.
+        return (
+          mutation?.$case === 'setCell' &&
+          mutation.value.familyName === DATA_FAMILY &&
+          isRefusedTime(mutation.value.timestampMicros)
+        );
+      }),
+    times: Infinity,
+    effect: { kind: 'refuse', status: { code: 'INVALID_ARGUMENT', message: 'the cell is refused on purpose' } },
+  });
   const again = duplicated('records', RECORDS_AGAIN_EVERY);
   const workAgain = duplicated('work', WORK_AGAIN_EVERY);
   // No fault at all, but it counts; first of all, so that none is counted by another rule.

@@ -56,7 +56,7 @@ const timestampSchema = z
         .boolean()
         .optional()
         .describe(
-          'Drops what is finer than a millisecond. Default false: it is passed on, and the service refuses it on tables of millisecond granularity.',
+          'Drops what is finer than a millisecond. Default false: the record is refused, by the sink and unsent, since no table keeps finer times.',
         ),
       onNull: z
         .enum(['reject', 'publish-time'])

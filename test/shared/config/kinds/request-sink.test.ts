@@ -138,6 +138,9 @@ test('markers need a family', () => {
   expect(linesOf({ ...MINIMAL, replayProtection: { markerFamily: ' ' } })).toEqual([
     'replayProtection.markerFamily: must not be blank, got " "',
   ]);
+  expect(linesOf({ ...MINIMAL, replayProtection: { markerFamily: 'f:q' } })).toEqual([
+    'replayProtection.markerFamily: must be 1 to 64 letters, digits, "-", "_" and ".", got "f:q"',
+  ]);
 });
 
 test.each([

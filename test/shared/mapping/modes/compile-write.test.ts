@@ -292,12 +292,12 @@ describe('conditional', () => {
       { type: 'set-cell', ...column, value: { field: 'new', type: 'string' }, timestamp: { field: 'ts', unit: 'micros' } },
       { type: 'set-cell', ...base64Column, value: { utf8: 'ü' } },
       { type: 'set-cell', ...column, value: { base64: 'AP8=' }, timestamp: { micros: -1 } },
-      { type: 'set-cell', ...column, value: { int64: '9223372036854775807' }, timestamp: { micros: '7' } },
+      { type: 'set-cell', ...column, value: { int64: '9223372036854775807' }, timestamp: { micros: '7000' } },
       { type: 'add-to-cell', ...column, value: { field: 'old', type: 'int64' }, timestamp: { micros: 0 } },
       { type: 'add-to-cell', ...column, value: { int64: -3 }, timestamp: { field: 'ts', unit: 'micros' } },
-      { type: 'merge-to-cell', ...column, value: { field: 'sketch', type: 'bytes' }, timestamp: { micros: 1 } },
+      { type: 'merge-to-cell', ...column, value: { field: 'sketch', type: 'bytes' }, timestamp: { micros: 1000 } },
       { type: 'delete-cells', ...column },
-      { type: 'delete-cells', ...column, start: { field: 'ts', unit: 'micros' }, end: { micros: 100 } },
+      { type: 'delete-cells', ...column, start: { field: 'ts', unit: 'micros' }, end: { micros: 100_000 } },
       { type: 'delete-family', family: 'g' },
       { type: 'delete-family', family: 'h' },
       { type: 'delete-row' },
@@ -305,7 +305,7 @@ describe('conditional', () => {
     otherwise: [{ type: 'set-cell', ...column, value: { field: 'new', type: 'string' } }],
   }; // prettier-ignore
   const options = { writeMode: 'conditional', conditional };
-  const fields = { old: 5, new: 'n', ts: 9, sketch: 'AQ==' };
+  const fields = { old: 5, new: 'n', ts: 9000, sketch: 'AQ==' };
   const at = { family: 'f', qualifier: q('q') };
   cases(options, [
     {
@@ -317,15 +317,15 @@ describe('conditional', () => {
           rowKey: q('k'),
           predicate: { kind: 'chain', filters: [{ kind: 'family', family: 'f' }, { kind: 'qualifier', qualifier: q('q') }, { kind: 'cellsPerColumn', count: 1 }, { kind: 'value', value: int64(5n) }] },
           then: [
-            set('f', 'q', 'n', 9n),
+            set('f', 'q', 'n', 9000n),
             { ...set('f', 'q', 'ü'), qualifier: Buffer.from([0, 255]) } as Mutation,
             set('f', 'q', Buffer.from([0, 255]), -1n),
-            set('f', 'q', int64(2n ** 63n - 1n), 7n),
+            set('f', 'q', int64(2n ** 63n - 1n), 7000n),
             add('f', 'q', { kind: 'int64', value: 5n }, 0n),
-            add('f', 'q', { kind: 'int64', value: -3n }, 9n),
-            { kind: 'mergeToCell', ...at, timestampMicros: 1n, input: { kind: 'bytes', value: Buffer.of(1) } },
+            add('f', 'q', { kind: 'int64', value: -3n }, 9000n),
+            { kind: 'mergeToCell', ...at, timestampMicros: 1000n, input: { kind: 'bytes', value: Buffer.of(1) } },
             { kind: 'deleteFromColumn', ...at },
-            { kind: 'deleteFromColumn', ...at, startTimestampMicros: 9n, endTimestampMicros: 100n },
+            { kind: 'deleteFromColumn', ...at, startTimestampMicros: 9000n, endTimestampMicros: 100_000n },
             removeFamily('g'),
             removeFamily('h'),
             { kind: 'deleteFromRow' },
@@ -345,8 +345,17 @@ describe('conditional', () => {
     ['a null in the predicate', { ...fields, old: null }, 'old: must be there and not null, got null'],
     ['a null in a branch', { ...fields, new: null }, 'new: must be there and not null'],
     ['a missing field', { ...fields, sketch: undefined }, 'sketch: must be there and not null, got nothing'],
-    ['a range that a field closes', { ...fields, ts: 100 }, 'end timestamp must be above the start 100, got 100'],
+    [
+      'a range that a field closes',
+      { ...fields, ts: 100_000 },
+      'end timestamp must be above the start 100000, got 100000',
+    ],
     ['an aggregate before the epoch', { ...fields, ts: -1 }, 'timestamp must be from 0'],
+    [
+      'a time between two milliseconds',
+      { ...fields, ts: 9001 },
+      'then[0] (setCell): timestamp must be whole milliseconds (a multiple of 1000), got 9001',
+    ],
     ['a time that is no count', { ...fields, ts: 'secret' }, 'ts: must be a count of micros since the epoch'],
     ['a time finer than a microsecond', { ...fields, ts: 0.5 }, 'ts: must not be finer than a microsecond'],
   ]);

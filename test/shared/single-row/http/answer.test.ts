@@ -162,7 +162,7 @@ describe('a request without a result is answered by', () => {
         mayHaveApplied: false,
         requestId: 'r-1',
         problems: [
-          { path: 'table', message: expect.stringContaining('must be project.instance.table') as string },
+          { path: 'table', message: expect.stringContaining('must be the id of a table') as string },
           { path: 'readModifyWrite.rowKey', message: 'must not be empty, got no byte' },
           { path: 'readModifyWrite.rules', message: 'must hold at least one rule, got none' },
         ],
@@ -173,7 +173,8 @@ describe('a request without a result is answered by', () => {
 
   test.each([
     ['without any table', {}, {}, 'is required, for the pipeline names no table'],
-    ['with a bare table and no instance', { table: 't' }, {}, 'must be project.instance.table, for the pipeline names no instance, got another text'],
+    ['with a bare table and no instance', { table: 't' }, {}, 'must be project.instance.table or projects/…/instances/…/tables/…, for the pipeline names no instance, got another text'],
+    ['with a text that is the id of a table as well as an address', { table: 'orders.eu.0131' }, { home: { project: 'p', instance: 'i' } }, 'must be the id of a table of p.i, or projects/…/instances/…/tables/… of one elsewhere, got another text'],
   ])('400 %s', async (_name, members, destination, message) => {
     const answer = await serving(counted(1n), { destination }).ask({ ...INCREMENT, ...members });
     expect([answer.status, answer.json()]).toMatchObject([400, { error: { problems: [{ path: 'table', message }] } }]);

@@ -7,6 +7,7 @@ import { readEnvelope } from '../../../../shared/staged/envelope/envelope.ts';
 import { StoredBytesError } from '../../../../shared/staged/envelope/envelope-fields.ts';
 import { CheckAndMutateRowRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { anyEntry } from '../../../support/arbitraries.ts';
+import { someMutation } from '../../../support/row-request-arbitraries.ts';
 import { addition, cell, envelopeOf, identityNumber, rowEntry, STAGED_TABLE } from '../../../support/envelopes.ts';
 
 const SOURCE = { messageId: 'm', recordIndex: 3, publishTimeMicros: 1_700_000_000_123_456n };
@@ -84,23 +85,14 @@ describe('the request of an envelope', () => {
   });
 });
 
-/** Entries that can be staged: no whole-row delete, families that are not blank and not the markers'. */
-const stageable = anyEntry
-  .map(({ rowKey, mutations }) => ({
+/** Entries that can be staged: no whole-row delete, families that a table can have and not the markers'. */
+const stageable = fc
+  .tuple(anyEntry, fc.array(someMutation, { minLength: 1, maxLength: 6 }))
+  .map(([{ rowKey }, mutations]) => ({
     rowKey: Buffer.concat([Buffer.from('k'), rowKey]),
-    mutations: mutations.flatMap((mutation): Mutation[] => {
-      if (mutation.kind === 'deleteFromRow') return [];
-      const named = { ...mutation, family: `f${mutation.family.toWellFormed()}` };
-      return named.kind === 'deleteFromColumn' ? [withoutRange(named)] : [named];
-    }),
+    mutations: mutations.filter(({ kind }) => kind !== 'deleteFromRow'),
   }))
   .filter(({ mutations }) => mutations.length > 0);
-
-const withoutRange = ({ kind, family, qualifier }: Mutation & { kind: 'deleteFromColumn' }): Mutation => ({
-  kind,
-  family,
-  qualifier,
-});
 
 test('an entry reads back from its envelope as it was, without the marker', () => {
   fc.assert(

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { departuresBody, remarksBody } from '../../../../../infra/local/demo/staged/bodies.ts';
+import { departuresBody, isRefusedTime, remarksBody } from '../../../../../infra/local/demo/staged/bodies.ts';
 import type { StagedMessage, StagedPlan } from '../../../../../infra/local/demo/staged/plan.ts';
 import { MARKERS, truthOf } from '../../../../../infra/local/demo/staged/truth.ts';
 import { loadConfigFile } from '../../../../../shared/config/load.ts';
@@ -69,11 +69,13 @@ test.each(['airports', 'flights'] as const)('the mapping of %s makes the cells t
 });
 
 test.each(['airports', 'flights'] as const)(
-  'the time of a record that %s must refuse is finer than a millisecond',
+  'the time of a record that %s must refuse is one that no other record has',
   async (name) => {
     const entry = await mapped(name, { flights: [departure(7)], copies: 1, refused: { [name]: 0 } });
     const times = entry.mutations.map((mutation) => ('timestampMicros' in mutation ? mutation.timestampMicros : 0n));
-    expect(times.map((micros) => micros % 1000n)).toEqual([1n, 1n, 1n]);
+    expect(times.map(isRefusedTime)).toEqual([true, true, true]);
+    const other = await mapped(name, { flights: [departure(7)], copies: 1, refused: {} });
+    expect(other.mutations.some((one) => 'timestampMicros' in one && isRefusedTime(one.timestampMicros))).toBe(false);
   },
 );
 
