@@ -1,12 +1,16 @@
 import { lazy } from '../shared/base/lazy.ts';
 import { Batcher } from '../shared/bulk/batcher.ts';
 import { RejectionGuard } from '../shared/bulk/rejection-guard.ts';
+import { FamilyTypes } from '../shared/bulk/repair/family-types.ts';
 import { TableKeeper } from '../shared/bulk/repair/table-keeper.ts';
 import { type BulkSink, writeMessage } from '../shared/bulk/write-message.ts';
 import { MAX_REMEMBERED, MessageMemory } from '../shared/letters/message-memory.ts';
-import type { ResolvedBulkSink } from '../shared/config/resolved.ts';
+import type { TableAdmin } from '../shared/bulk/ports.ts';
+import type { ResolvedBulkSink, ResolvedTableCreateOptions } from '../shared/config/resolved.ts';
 import { ClientPool } from '../shared/google/bigtable/clients.ts';
 import { createMutateRows } from '../shared/google/bigtable/mutate-rows.ts';
+import { declaredFamilies } from '../shared/mapping/declared/declared-families.ts';
+import type { ResolvedMapping } from '../shared/mapping/declared/resolved.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { entrySerializerOf } from './parts/entry-serializer.ts';
 import { failurePolicyOf } from './parts/failure-policies.ts';
@@ -30,13 +34,14 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
     appProfileId: pipeline.appProfileId ?? '',
     flowControl: pipeline.writer.flowControl,
   });
-  const tables = tableKeeperOf(instance);
-  const batcher = new Batcher(pipeline.writer, { mutateRows, runtime, ...(tables && { tables }) });
+  const tables = tablesOf(instance);
+  const batcher = new Batcher(pipeline.writer, { mutateRows, runtime, ...tables });
   const policy = failurePolicyOf(pipeline.failure, instance);
   const serializer = await entrySerializerOf(pipeline.serializer, baseDirectory);
   const sink: BulkSink = {
     batcher,
     policy,
+    ...(tables.types && { types: tables.types }),
     serializer,
     letters: letterRightsOf(pipeline, serializer),
     destination: pipeline.destination,
@@ -69,10 +74,18 @@ export async function startBulkSink(env: Environment, surroundings: Surroundings
   });
 }
 
-/** Keeps the tables of a create-if-needed pipeline; undefined under create-never. The admin adapter is loaded at its first use. */
-function tableKeeperOf({ pipeline, access, runtime }: Instance<ResolvedBulkSink>): TableKeeper | undefined {
-  const { tableCreateOptions, writer } = pipeline;
-  if (!tableCreateOptions) return undefined;
+interface Tables {
+  /** Keeps the tables of a create-if-needed pipeline; absent under create-never. */
+  readonly tables?: TableKeeper;
+  /** Absent where neither a mapping nor `tableCreateOptions` declares families. */
+  readonly types?: FamilyTypes;
+}
+
+/** What the pipeline does about its tables. The admin adapter is loaded at its first use. */
+function tablesOf({ pipeline, access, runtime }: Instance<ResolvedBulkSink>): Tables {
+  const { tableCreateOptions, writer, serializer } = pipeline;
+  const declared = tableCreateOptions ?? ('mapping' in serializer ? familiesOf(serializer.mapping) : undefined);
+  if (!declared) return {};
   const opened = lazy(async () => {
     const [{ connectedTableAdmin }, { openTableCalls }] = await Promise.all([
       import('../shared/bulk/repair/ensure-table.ts'),
@@ -80,14 +93,18 @@ function tableKeeperOf({ pipeline, access, runtime }: Instance<ResolvedBulkSink>
     ]);
     return connectedTableAdmin(openTableCalls(access));
   });
-  return new TableKeeper(
-    { tableCreateOptions, ...writer },
-    {
-      runtime,
-      admin: {
-        ensure: async (...call) => (await opened()).ensure(...call),
-        checkTypes: async (...call) => (await opened()).checkTypes(...call),
-      },
-    },
-  );
+  const admin: TableAdmin = {
+    ensure: async (...call) => (await opened()).ensure(...call),
+    checkTypes: async (...call) => (await opened()).checkTypes(...call),
+  };
+  return {
+    types: new FamilyTypes(declared, writer, { runtime, admin }),
+    ...(tableCreateOptions && { tables: new TableKeeper({ tableCreateOptions, ...writer }, { runtime, admin }) }),
+  };
 }
+
+const familiesOf = (mapping: ResolvedMapping): ResolvedTableCreateOptions => ({
+  families: Object.fromEntries(
+    Object.entries(declaredFamilies(mapping)).map(([name, type]) => [name, { type }] as const),
+  ),
+});

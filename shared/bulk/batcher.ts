@@ -8,6 +8,7 @@ import { formatTableName, type TableName } from '../model/table-name.ts';
 import { type Delivery, startBatch } from './deliver.ts';
 import { deadlineOutcome, type Outcome, uncheckedOutcome } from './outcome.ts';
 import type { MutateRows } from './ports.ts';
+import type { FamilyTypes } from './repair/family-types.ts';
 import type { TableKeeper } from './repair/table-keeper.ts';
 import type { BatchSurroundings } from './sending/batch.ts';
 import { RateLimiter } from './sending/rate-limiter.ts';
@@ -28,6 +29,8 @@ export interface BatcherDependencies {
   readonly runtime: Runtime;
   /** Creates what is missing; absent under create-never. */
   readonly tables?: TableKeeper;
+  /** Looks at the types of families before the first write; absent where nothing declares any. */
+  readonly types?: Pick<FamilyTypes, 'check'>;
 }
 
 /** Takes what became of an entry. */
@@ -44,7 +47,7 @@ export type OnOutcome = (outcome: Outcome) => void;
 export class Batcher {
   readonly #mutateRows: MutateRows;
   readonly #runtime: Runtime;
-  readonly #tables: TableKeeper | undefined;
+  readonly #types: BatcherDependencies['types'];
   readonly #lingers: boolean;
   readonly #admission: Admission;
   readonly #settlement: Settlement;
@@ -54,10 +57,10 @@ export class Batcher {
   #lastLane: TableLane | undefined;
   #isDraining = false;
 
-  constructor(options: BatcherOptions, { mutateRows, runtime, tables }: BatcherDependencies) {
+  constructor(options: BatcherOptions, { mutateRows, runtime, tables, types }: BatcherDependencies) {
     this.#mutateRows = mutateRows;
     this.#runtime = runtime;
-    this.#tables = tables;
+    this.#types = types;
     this.#lingers = options.lingerMillis > 0;
     this.#admission = new Admission(options);
     this.#stall = new StallWatch(runtime, () => ({ entries: this.#admission.entries, tables: this.#lanes.size }));
@@ -98,7 +101,7 @@ export class Batcher {
    * request domain turns on tracking of every promise to its collection, which a profile of full messages showed first.
    */
   submit(table: TableName, entry: RowEntry, signal: AbortSignal, onOutcome: OnOutcome): Promise<void> | undefined {
-    const checking = this.#tables?.check(table);
+    const checking = this.#types?.check(table);
     return checking
       ? this.#submitChecked(checking, table, entry, signal, onOutcome)
       : this.#admit(table, entry, signal, onOutcome);

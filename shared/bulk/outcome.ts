@@ -52,13 +52,13 @@ export const deadlineOutcome = (reason: Error, trouble: Trouble | undefined): Ou
   message: trouble ? `${reason.message}; ${trouble.message}` : reason.message,
 });
 
-/** The outcome of an entry that was not sent, because its table's families are of other types or could not be read. */
-export function uncheckedOutcome(error: Error, table: TableName): Outcome {
+/** The outcome of an entry whose table's families are of other types than declared, or could not be read. */
+export function uncheckedOutcome(error: Error, table: TableName): Extract<Outcome, { readonly kind: 'redeliver' }> {
   if (error instanceof FamilyTypeError) return { kind: 'redeliver', reason: 'refused', message: error.message };
   const isRefusal = error instanceof TableAdminError && STATUSES[error.status.code].passes !== 'yes';
   return {
     kind: 'redeliver',
     reason: isRefusal ? 'refused' : 'transient',
-    message: `the types of the column families of ${formatTableName(table)} could not be compared with tableCreateOptions, which comes before the first write (it needs bigtable.tables.get): ${error.message}`,
+    message: `the types of the column families of ${formatTableName(table)} could not be compared with what the pipeline declares, which comes before the first write (it needs bigtable.tables.get): ${error.message}`,
   };
 }

@@ -1,18 +1,22 @@
-import { nextTurn, RECORDS_PER_TURN } from '../base/clock.ts';
+import { abortable } from '../base/abort.ts';
+import { abortReason, nextTurn, RECORDS_PER_TURN } from '../base/clock.ts';
 import { RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { countFailures, type FailedRecord } from '../letters/failed-record.ts';
 import { digestOf, type MessageMemory } from '../letters/message-memory.ts';
 import type { FailurePolicy } from '../letters/policy.ts';
-import type { Status } from '../model/status.ts';
+import { type Status, STATUSES } from '../model/status.ts';
 import type { RowEntry } from '../model/mutation.ts';
 import type { PushedMessage } from '../model/record.ts';
+import { TableAdminError } from '../model/table-admin-error.ts';
 import { formatTableName, type TableName } from '../model/table-name.ts';
 import { type FramedRecord, framedRecords } from '../records/framed-records.ts';
 import { prepareWrite, type Reading } from '../records/prepare.ts';
 import type { Batcher } from './batcher.ts';
-import type { Outcome } from './outcome.ts';
+import { type Outcome, uncheckedOutcome } from './outcome.ts';
 import { refusedUnsent } from './refused-unsent.ts';
+import type { FamilyTypes } from './repair/family-types.ts';
+import { FamilyTypeError } from './repair/table-errors.ts';
 import type { RejectionGuard } from './rejection-guard.ts';
 
 /** Everything a message needs; made once per instance by the wiring. */
@@ -20,6 +24,8 @@ export interface BulkSink extends Reading {
   readonly batcher: Pick<Batcher, 'submit'>;
   readonly policy: FailurePolicy;
   readonly rejections: RejectionGuard;
+  /** Whether a table is to blame for rejections; absent where nothing declares families. */
+  readonly types?: Pick<FamilyTypes, 'confirm'>;
   /** Rejections of messages that are not decided yet, and so are redelivered. */
   readonly memory: MessageMemory<Status>;
   readonly perDestinationMetrics: boolean;
@@ -48,11 +54,44 @@ export async function writeMessage(message: PushedMessage, sink: BulkSink, signa
     if (failed.some(({ reason }) => reason === 'rejected') && admitted !== 'as-probe' && sink.rejections.isTripped) {
       throw sink.rejections.refusal();
     }
+    await blameTables(failed, message, sink, signal);
     countFailures(failed, sink);
     if (failed.length > 0) await sink.policy.handle(failed, signal);
     sink.memory.forget(message.messageId);
   } finally {
     if (admitted === 'as-probe') sink.rejections.endProbe();
+  }
+}
+
+/**
+ * Rejects with a {@link RedeliverError} where a table that rejected records has families of other types than declared:
+ * every record is refused there, whatever it holds. Where the account may not look, the rejection stands.
+ */
+async function blameTables(
+  failed: readonly FailedRecord[],
+  { messageId }: PushedMessage,
+  { types, policy, memory }: BulkSink,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!types || !policy.mayDrop) return;
+  const tables = new Map<string, TableName>();
+  for (const { reason, destination } of failed) {
+    if (reason === 'rejected' && destination) tables.set(formatTableName(destination), destination);
+  }
+  for (const table of tables.values()) {
+    try {
+      const looking = types.confirm(table);
+      if (looking) await abortable(looking, signal);
+    } catch (thrown) {
+      if (signal.aborted) throw new RedeliverError('deadline', abortReason(signal).message);
+      const error = toError(thrown);
+      const isForbidden = error instanceof TableAdminError && STATUSES[error.status.code].passes !== 'yes';
+      if (isForbidden) continue;
+      // Nothing of them is known once the table is fixed.
+      if (error instanceof FamilyTypeError) memory.forget(messageId);
+      const { reason, message } = uncheckedOutcome(error, table);
+      throw new RedeliverError(reason, message);
+    }
   }
 }
 

@@ -90,6 +90,9 @@ export async function createTable(
   return name;
 }
 
+export const deleteTable = ({ admin }: RawClient, name: string): Promise<unknown> =>
+  unary(admin.deleteTable.bind(admin), { name });
+
 export const addFamily = (
   { admin }: RawClient,
   table: string,

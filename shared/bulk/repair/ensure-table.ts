@@ -11,7 +11,9 @@ export const createTableAdmin = (calls: TableCalls): TableAdmin => ({
   ensure: (table, options, signal) => ensureTable(calls, table, options, signal),
   checkTypes: async (table, options, signal) => {
     const live = await calls.read(table, signal);
-    if (live) requireTypes(table, options, live);
+    if (!live) return;
+    if (declaresAggregate(options)) requireTypes(table, options, live);
+    else requireNoAggregates(table, options, live);
   },
 });
 
@@ -55,6 +57,18 @@ async function ensureTable(
 /** Types are compared only where an aggregate is declared: bytes alone leave existing types to whoever chose them. */
 export const declaresAggregate = ({ families }: ResolvedTableCreateOptions): boolean =>
   Object.values(families).some(({ type }) => type !== 'raw');
+
+/** Cells are set in families of any type but those that aggregate. */
+function requireNoAggregates(
+  table: TableName,
+  { families }: ResolvedTableCreateOptions,
+  live: ReadonlyMap<string, string>,
+): void {
+  for (const [name, { type }] of Object.entries(families)) {
+    const actual = live.get(name);
+    if (actual?.startsWith('int64-')) throw new FamilyTypeError(table, name, actual, type);
+  }
+}
 
 /** Every declared family that exists must be of its type, those of bytes too. */
 function requireTypes(

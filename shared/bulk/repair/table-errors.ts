@@ -13,7 +13,7 @@ export class FamilyTypeError extends ConnectorError {
 
   constructor(table: TableName, family: string, actual: string, expected: string) {
     super(
-      `the column family ${family} of ${formatTableName(table)} is of the type ${actual}, but tableCreateOptions declares ${expected}; fix the declaration or write to another family or table`,
+      `the column family ${family} of ${formatTableName(table)} is of the type ${actual}, but the pipeline declares ${expected}; fix its mapping or tableCreateOptions, or write to another family or table`,
     );
     this.family = family;
   }

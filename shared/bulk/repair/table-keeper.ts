@@ -1,12 +1,11 @@
-import { backoffDelay } from '../../base/backoff.ts';
 import { sleep } from '../../base/clock.ts';
-import { DeadlineError, toError } from '../../base/errors.ts';
+import { toError } from '../../base/errors.ts';
 import { describeError } from '../../base/logging.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { ResolvedTableCreateOptions, ResolvedWriterOptions } from '../../config/resolved.ts';
 import { formatTableName, type TableName } from '../../model/table-name.ts';
-import { declaresAggregate } from './ensure-table.ts';
 import type { TableAdmin } from '../ports.ts';
+import { inAdminTime, recoverAt, type Recovery } from './admin-time.ts';
 import { FamilyTypeError } from './table-errors.ts';
 
 /**
@@ -21,24 +20,16 @@ export type TableState =
   /** A family is of another type than declared: nothing that we may do would help. */
   | { readonly kind: 'mistyped'; readonly message: string; readonly standsUntil: number };
 
-export type TableKeeperOptions = Pick<
-  ResolvedWriterOptions,
-  'recoveryInitialBackoffMillis' | 'recoveryMaxBackoffMillis' | 'recoveryMaxAttempts'
-> & { readonly tableCreateOptions: ResolvedTableCreateOptions };
+export type TableKeeperOptions = Recovery &
+  Pick<ResolvedWriterOptions, 'recoveryMaxAttempts'> & { readonly tableCreateOptions: ResolvedTableCreateOptions };
 
 export interface TableKeeperDependencies {
-  readonly admin: TableAdmin;
+  readonly admin: Pick<TableAdmin, 'ensure'>;
   readonly runtime: Runtime;
 }
 
-/** One ensure, with all its calls. A creation that takes longer goes on without us; the next ensure finds the table. */
-const ADMIN_TIMEOUT_MILLIS = 30_000;
-
 /** A table that was ensured is not ensured again for this long: a record that misses a family has none to hope for. */
 const ENSURED_MILLIS = 10_000;
-
-/** Instances that start against the same fresh table must not come back in step; a quarter either way keeps the mean. */
-const RECOVERY_JITTER = 0.25;
 
 /** Records may name any number of tables. What is forgotten is asked again. */
 const MAX_TABLES = 1000;
@@ -46,24 +37,18 @@ const MAX_TABLES = 1000;
 interface Kept {
   state?: TableState;
   ensuring?: Promise<TableState>;
-  isChecked?: boolean;
-  checking?: Promise<void>;
-  /** The last check failed, and answers for all records until then: those of one message fail together. */
-  checkAgainAt?: number;
 }
 
 /**
  * What one instance of a create-if-needed pipeline does about its tables, and what it remembers of them: at most one
- * ensure of a table at a time, none again while the last answer stands, and the check of aggregate types before the
- * first write.
+ * ensure of a table at a time, and none again while the last answer stands.
  */
 export class TableKeeper {
   /** Attempts per write: an ensure and what was sent after it are one. */
   readonly maxAttempts: number;
   readonly #options: TableKeeperOptions;
-  readonly #admin: TableAdmin;
+  readonly #admin: TableKeeperDependencies['admin'];
   readonly #runtime: Runtime;
-  readonly #checksTypes: boolean;
   /** Insertion order is recency. */
   readonly #tables = new Map<string, Kept>();
 
@@ -71,7 +56,6 @@ export class TableKeeper {
     this.#options = options;
     this.#admin = admin;
     this.#runtime = runtime;
-    this.#checksTypes = declaresAggregate(options.tableCreateOptions);
     this.maxAttempts = options.recoveryMaxAttempts;
   }
 
@@ -101,13 +85,7 @@ export class TableKeeper {
 
   /** When to try again after failed attempt number `attempt`. */
   retryAt(attempt: number): number {
-    const { clock, random } = this.#runtime;
-    const schedule = {
-      initialMillis: this.#options.recoveryInitialBackoffMillis,
-      maxMillis: this.#options.recoveryMaxBackoffMillis,
-      jitter: RECOVERY_JITTER,
-    };
-    return clock.now() + backoffDelay(schedule, attempt, random);
+    return recoverAt(this.#options, attempt, this.#runtime);
   }
 
   /**
@@ -119,36 +97,11 @@ export class TableKeeper {
     for (let left = millis - clock.now(); left > 0; left = millis - clock.now()) await sleep(clock, Math.max(1, left));
   }
 
-  /**
-   * The check that the table's families are of their declared types; undefined when there is none to wait for: it was
-   * made, or no aggregate is declared. One that fails is made again for records that come after the first backoff.
-   */
-  check(table: TableName): Promise<void> | undefined {
-    if (!this.#checksTypes) return undefined;
-    const kept = this.#keptOf(table);
-    if (kept.isChecked) return undefined;
-    const isOver = kept.checkAgainAt !== undefined && this.#runtime.clock.now() >= kept.checkAgainAt;
-    if (!kept.checking || isOver) kept.checking = this.#check(table, kept);
-    return kept.checking;
-  }
-
-  async #check(table: TableName, kept: Kept): Promise<void> {
-    delete kept.checkAgainAt;
-    try {
-      await this.#inTime((signal) => this.#admin.checkTypes(table, this.#options.tableCreateOptions, signal));
-      kept.isChecked = true;
-      delete kept.checking;
-    } catch (error) {
-      kept.checkAgainAt = this.retryAt(1);
-      throw error;
-    }
-  }
-
   async #ensure(table: TableName, last: TableState | undefined): Promise<TableState> {
     const { clock, logger, metrics } = this.#runtime;
     const name = formatTableName(table);
     try {
-      const { created, familiesAdded, families } = await this.#inTime((signal) =>
+      const { created, familiesAdded, families } = await inAdminTime(this.#runtime, (signal) =>
         this.#admin.ensure(table, this.#options.tableCreateOptions, signal),
       );
       if (created) metrics.count('tablesCreated');
@@ -168,26 +121,14 @@ export class TableKeeper {
     }
   }
 
-  async #inTime<Result>(use: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const controller = new AbortController();
-    const cancel = this.#runtime.clock.after(ADMIN_TIMEOUT_MILLIS, () => {
-      controller.abort(new DeadlineError(`the table admin API did not finish within ${ADMIN_TIMEOUT_MILLIS} ms`));
-    });
-    try {
-      return await use(controller.signal);
-    } finally {
-      cancel();
-    }
-  }
-
   #keptOf(table: TableName): Kept {
     const key = formatTableName(table);
     const kept = this.#tables.get(key) ?? {};
     this.#tables.delete(key);
     this.#tables.set(key, kept);
     if (this.#tables.size > MAX_TABLES) {
-      for (const [oldest, { ensuring, checking, checkAgainAt }] of this.#tables) {
-        if (ensuring || (checking && checkAgainAt === undefined)) continue;
+      for (const [oldest, { ensuring }] of this.#tables) {
+        if (ensuring) continue;
         this.#tables.delete(oldest);
         break;
       }

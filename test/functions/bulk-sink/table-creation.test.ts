@@ -209,7 +209,7 @@ describe('aggregate families', () => {
     const { status, text } = await sink.push({ data: lines(3) });
     expect(status).toBe(503);
     expect(text).toContain('the column family sums of p.i.t is of the type raw');
-    expect(text).toContain('tableCreateOptions declares int64-sum');
+    expect(text).toContain('the pipeline declares int64-sum');
     expect(sink.requests).toHaveLength(0);
     expect(sink.bigtable.requestCounts().GetTable).toBe(1);
     expect(sink.count('messagesRedelivered', 'refused')).toBe(1);

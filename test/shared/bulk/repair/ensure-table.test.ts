@@ -105,7 +105,7 @@ describe('types', () => {
     const failure = ensure(calls, MIXED);
     await expect(failure).rejects.toThrow(FamilyTypeError);
     await expect(failure).rejects.toThrow(
-      'the column family a of p.i.t is of the type int64-sum, but tableCreateOptions declares raw',
+      'the column family a of p.i.t is of the type int64-sum, but the pipeline declares raw',
     );
     expect(calls.log).toEqual(['create', 'read']);
   });

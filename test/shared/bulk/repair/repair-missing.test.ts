@@ -1,3 +1,5 @@
+import type { TableAdmin } from '../../../../shared/bulk/ports.ts';
+import { FamilyTypes } from '../../../../shared/bulk/repair/family-types.ts';
 import { describe, expect, test } from 'vitest';
 import type { EntryAnswer } from '../../../../shared/bulk/answer.ts';
 import { Batcher } from '../../../../shared/bulk/batcher.ts';
@@ -59,23 +61,19 @@ function setUp({
   const { metrics, lines } = runtime;
   const none = new FakeTableCalls();
   const adminOf = ({ table }: TableName) => createTableAdmin(calls[table] ?? none);
+  const tableCreateOptions = {
+    families: Object.fromEntries(Object.entries(declared).map(([name, type]) => [name, { type }])),
+  };
+  const recovery = { recoveryInitialBackoffMillis: 500, recoveryMaxBackoffMillis: 10_000 };
+  const admin: TableAdmin = {
+    ensure: (table, ...rest) => adminOf(table).ensure(table, ...rest),
+    checkTypes: (table, ...rest) => adminOf(table).checkTypes(table, ...rest),
+  };
   const tables = new TableKeeper(
-    {
-      tableCreateOptions: {
-        families: Object.fromEntries(Object.entries(declared).map(([name, type]) => [name, { type }])),
-      },
-      recoveryInitialBackoffMillis: 500,
-      recoveryMaxBackoffMillis: 10_000,
-      recoveryMaxAttempts: maxAttempts,
-    },
-    {
-      runtime,
-      admin: {
-        ensure: (table, ...rest) => adminOf(table).ensure(table, ...rest),
-        checkTypes: (table, ...rest) => adminOf(table).checkTypes(table, ...rest),
-      },
-    },
+    { tableCreateOptions, ...recovery, recoveryMaxAttempts: maxAttempts },
+    { runtime, admin },
   );
+  const types = new FamilyTypes(tableCreateOptions, recovery, { runtime, admin });
   const batcher = new Batcher(
     {
       batchElementCountThreshold: 100,
@@ -88,7 +86,7 @@ function setUp({
       retryInitialBackoffMillis: 100,
       retryMaxBackoffMillis: 400,
     },
-    { runtime, mutateRows: bigtable, tables },
+    { runtime, mutateRows: bigtable, tables, types },
   );
   const outcomes: Record<string, Outcome> = {};
   const submit = async (
