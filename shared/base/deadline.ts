@@ -1,4 +1,5 @@
-import type { Clock } from './clock.ts';
+import { onAbort } from './abort.ts';
+import { abortReason, type Clock } from './clock.ts';
 import { DeadlineError } from './errors.ts';
 
 /** One invocation's time: a signal for every wait and RPC in it. `end()` frees the timer; call it in a `finally`. */
@@ -22,3 +23,33 @@ export function startDeadline(clock: Clock, budgetMillis: number, consequence = 
 }
 
 const REDELIVERED = 'the message is not acknowledged and will be redelivered';
+
+/**
+ * Runs `work` with a signal that aborts after `millis`, and with `signal`.
+ *
+ * @param what for the error that tells of the first: `a tick`.
+ */
+export async function within<Result>(
+  clock: Clock,
+  millis: number,
+  what: string,
+  work: (signal: AbortSignal) => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  if (signal?.aborted) throw abortReason(signal);
+  const controller = new AbortController();
+  const cancel = clock.after(millis, () => {
+    controller.abort(new DeadlineError(`${what} took longer than ${millis} ms`));
+  });
+  const forget =
+    signal &&
+    onAbort(signal, () => {
+      controller.abort(abortReason(signal));
+    });
+  try {
+    return await work(controller.signal);
+  } finally {
+    cancel();
+    forget?.();
+  }
+}

@@ -1,5 +1,5 @@
-import { type Clock, sleep } from '../base/clock.ts';
-import { DeadlineError } from '../base/errors.ts';
+import { sleep } from '../base/clock.ts';
+import { within } from '../base/deadline.ts';
 import { describeError } from '../base/logging.ts';
 import type { Runtime } from '../base/runtime.ts';
 import type { Counts } from './decider.ts';
@@ -85,24 +85,6 @@ export async function runTicks(
     },
   );
   return { pipeline: pipeline.name, outcome: 'ticked', ticks, failures, counts };
-}
-
-/** Runs `work` with a signal that aborts after `millis`. */
-async function within<Result>(
-  clock: Clock,
-  millis: number,
-  what: string,
-  work: (signal: AbortSignal) => Promise<Result>,
-): Promise<Result> {
-  const controller = new AbortController();
-  const cancel = clock.after(millis, () => {
-    controller.abort(new DeadlineError(`${what} took longer than ${millis} ms`));
-  });
-  try {
-    return await work(controller.signal);
-  } finally {
-    cancel();
-  }
 }
 
 /** The first slot boundary after `now`. Slots begin at multiples of their length since the epoch, in every invocation. Pure. */

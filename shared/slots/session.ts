@@ -1,3 +1,4 @@
+import { ConnectorError } from '../base/errors.ts';
 import type { Units } from './ports.ts';
 
 /** What a slot's document is to become, beside the lease. */
@@ -50,4 +51,13 @@ export interface SlotSession<Held, Change> {
    * Resolves also where the slot is another's by then.
    */
   release(): Promise<void>;
+}
+
+/** Another has the slot by now, or it was given back. What was not written is whoever's takes its units. */
+export class SlotLostError extends ConnectorError {
+  override readonly name = 'SlotLostError';
+
+  constructor(slot: number) {
+    super(`slot ${slot} is not this invocation's any more; its units go on from their last positions elsewhere`);
+  }
 }

@@ -1,6 +1,5 @@
-import { abortable } from '../../shared/base/abort.ts';
-import { abortReason, type Clock, sleep, systemClock } from '../../shared/base/clock.ts';
-import { type CommitResult, type Versioned, StoreError } from '../../shared/model/store.ts';
+import { type Clock, systemClock } from '../../shared/base/clock.ts';
+import type { CommitResult, Versioned } from '../../shared/model/store.ts';
 import {
   type Amount,
   type CheckpointState,
@@ -22,24 +21,7 @@ import {
   type StatusStore,
   type StoredSegment,
 } from '../../shared/staged/ports.ts';
-
-/** One call of a port, counted over all of them from 1. */
-export interface StoreCall {
-  readonly method: string;
-  readonly number: number;
-}
-
-/**
- * What happens to a call instead of what should: nothing is done, or all is done and the answer is lost, or it takes time,
- * or it is done again by itself later, as the official client does it with a commit, or it is done late, whoever waits.
- */
-export type StoreFault =
-  | 'conflict'
-  | 'error-before'
-  | 'error-after'
-  | { readonly delayMillis: number }
-  | { readonly againAfterMillis: number }
-  | { readonly lateMillis: number };
+import { type StoreCall, StoreCalls, type StoreFault } from './store-faults.ts';
 
 /** A write as the store's log has it. */
 export interface LoggedWrite {
@@ -54,9 +36,6 @@ export interface LoggedWrite {
  * billed, a fruitless query or read as one, and a count as one for each thousand.
  */
 export class MemoryStageStore {
-  /** Decides over each call; by default every call is well. */
-  fault: (call: StoreCall) => StoreFault | undefined = () => undefined;
-  readonly calls: StoreCall[] = [];
   readonly billed = { reads: 0, writes: 0, deletes: 0 };
   /** Every write and delete; left empty unless `isLogging`. */
   readonly log: LoggedWrite[] = [];
@@ -67,6 +46,7 @@ export class MemoryStageStore {
   readonly status: StatusStore;
 
   readonly #clock: Clock;
+  readonly #calls: StoreCalls;
   #pipeline: Versioned<PipelineState> | undefined;
   readonly #segments = new Map<string, StoredSegment>();
   readonly #rests = new Map<string, Versioned<NewRest>>();
@@ -80,10 +60,24 @@ export class MemoryStageStore {
   /** @param clock of the store: for create times, and for delays. */
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
+    this.#calls = new StoreCalls(clock);
     this.staging = this.#stagingView();
     this.coordinator = this.#coordinatorView();
     this.committing = this.#committingView();
     this.status = this.#statusView();
+  }
+
+  /** Decides over each call. */
+  get fault(): (call: StoreCall) => StoreFault | undefined {
+    return this.#calls.fault;
+  }
+
+  set fault(fault: (call: StoreCall) => StoreFault | undefined) {
+    this.#calls.fault = fault;
+  }
+
+  get calls(): readonly StoreCall[] {
+    return this.#calls.made;
   }
 
   get pipeline(): PipelineState | undefined {
@@ -297,42 +291,13 @@ export class MemoryStageStore {
     });
   }
 
-  /** A commit without preconditions, which may happen once more by itself. */
+  /** A commit without preconditions, or with some that its own first time does not change. */
   #commit(method: string, signal: AbortSignal, apply: () => void): Promise<void> {
-    return this.#call(method, signal, (fault) => {
-      apply();
-      if (typeof fault === 'object' && 'againAfterMillis' in fault) this.#clock.after(fault.againAfterMillis, apply);
-    });
+    return this.#call(method, signal, apply);
   }
 
-  /** One call: it is counted, and the fault decides whether it is done and whether that is told. */
-  async #call<Result>(
-    method: string,
-    signal: AbortSignal,
-    work: (fault: StoreFault | undefined) => Result,
-  ): Promise<Result> {
-    const call = { method, number: this.calls.length + 1 };
-    this.calls.push(call);
-    const fault = this.fault(call);
-    if (signal.aborted) throw abortReason(signal);
-    if (typeof fault === 'object' && 'lateMillis' in fault) {
-      return this.#late(fault.lateMillis, signal, () => work(fault));
-    }
-    if (typeof fault === 'object' && 'delayMillis' in fault) await sleep(this.#clock, fault.delayMillis, signal);
-    else await Promise.resolve();
-    if (fault === 'error-before') throw new StoreError(method, 'UNAVAILABLE', 'injected, nothing done');
-    const result = work(fault);
-    if (fault === 'error-after') throw new StoreError(method, 'UNAVAILABLE', 'injected, all done');
-    return result;
-  }
-
-  /** It is done, however long that takes and whether or not somebody waits for it. */
-  async #late<Result>(millis: number, signal: AbortSignal, work: () => Result): Promise<Result> {
-    const done = Promise.withResolvers<Result>();
-    this.#clock.after(millis, () => {
-      done.resolve(work());
-    });
-    return abortable(done.promise, signal);
+  #call<Result>(method: string, signal: AbortSignal, work: (fault: StoreFault | undefined) => Result): Promise<Result> {
+    return this.#calls.call(method, signal, work);
   }
 
   #idsIn(range: IdRange): readonly string[] {
