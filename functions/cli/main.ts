@@ -6,16 +6,21 @@ import { createStageDatabase } from '../../shared/google/firestore/stage-databas
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
 import { createPublisher } from '../../shared/google/pubsub/publisher.ts';
 import { runCli } from './cli.ts';
-import { CommandError } from './errors.ts';
+import { CommandError, InterruptedError } from './errors.ts';
+import { LEASE_SECONDS } from './replay/ending.ts';
 import { createTerminal } from './terminal.ts';
 
 /** The command line of the connector: `npm run connector -- <verb>`. */
 
 const interrupted = new AbortController();
-// Only the first Ctrl-C: a second one ends the process as usual.
-process.once('SIGINT', () => {
-  interrupted.abort(new CommandError('interrupted'));
-});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    const reason = new InterruptedError(signal);
+    // The first one ends the command, within a second; a second one ends the process, and leases with their time.
+    if (interrupted.signal.aborted) process.exit(reason.exitCode);
+    interrupted.abort(reason);
+  });
+}
 
 function cannotConnect(error: unknown): never {
   const { message } = toError(error);
@@ -51,7 +56,7 @@ const clock: Clock = {
   },
 };
 
-process.exitCode = await runCli(process.argv.slice(2), {
+const code = await runCli(process.argv.slice(2), {
   env: process.env,
   terminal: createTerminal(process.stdout, process.stderr),
   input: {
@@ -65,7 +70,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
       await publisher.open().catch(cannotConnect);
       return publisher;
     },
-    puller: (subscription) => openSubscriptionPuller(subscription).catch(cannotConnect),
+    puller: (subscription) => openSubscriptionPuller(subscription, LEASE_SECONDS, clock).catch(cannotConnect),
   },
   stage: {
     database: ({ project, database }) =>
@@ -73,4 +78,9 @@ process.exitCode = await runCli(process.argv.slice(2), {
   },
   clock,
   signal: interrupted.signal,
+});
+
+// Whatever is still open (standard input, a module that was loaded) holds nobody up: what was printed is out by then.
+process.stdout.write('', () => {
+  process.exit(code);
 });

@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { ResolvedFirestore } from '../../shared/config/resolved.ts';
 import type { Publisher } from '../../shared/model/publishing.ts';
 import type { StatusStore } from '../../shared/staged/ports.ts';
+import type { Ending } from './interruption.ts';
 
 /** What the commands need of the machine and of Pub/Sub. */
 export interface CliContext {
@@ -11,8 +12,10 @@ export interface CliContext {
   readonly pubsub: PubSubPort;
   readonly stage: StagePort;
   readonly clock: Clock;
-  /** Aborts at the first Ctrl-C: commands then finish what is on its way and report. */
+  /** Aborts at the first Ctrl-C or SIGTERM: commands begin nothing more, settle what is on its way and report. */
   readonly signal: AbortSignal;
+  /** How long they may take for that. */
+  readonly ending: Ending;
 }
 
 export interface Terminal {
@@ -20,8 +23,8 @@ export interface Terminal {
   print(text: string): void;
   /** Everything that is not a result, to standard error, with a line end. */
   note(text: string): void;
-  /** Replaces the line that shows how far the work is; nothing where nobody watches. */
-  status(line: string): void;
+  /** Replaces the line that shows how far the work is, and asks for it only when it is due; nothing where nobody watches. */
+  status(line: string | (() => string)): void;
 }
 
 export interface InputFiles {
@@ -46,11 +49,16 @@ export interface PulledMessage {
 }
 
 export interface Puller {
-  /** Up to `maxMessages`, leased for ten minutes; empty where none came within `waitMillis`. */
-  pull(maxMessages: number, waitMillis: number): Promise<readonly PulledMessage[]>;
-  acknowledge(ackIds: readonly string[]): Promise<void>;
-  /** Ends the leases, so that whoever pulls next gets the messages. */
-  release(ackIds: readonly string[]): Promise<void>;
+  /**
+   * Up to `maxMessages`; empty where none came within `waitMillis`. What it returns stays leased until it is
+   * acknowledged or released, and for a short lease more where the process ends without. Rejects with the reason of
+   * `signal` soon after that aborts; messages that come at that very moment are still returned.
+   */
+  pull(maxMessages: number, waitMillis: number, signal: AbortSignal): Promise<readonly PulledMessage[]>;
+  /** Rejects with the reason of `signal` as soon as that aborts; the messages may be acknowledged all the same. */
+  acknowledge(ackIds: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Ends the leases, so that whoever pulls next gets the messages. `signal` as for `acknowledge`. */
+  release(ackIds: readonly string[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,10 @@
 import { Option, type Command } from 'commander';
+import { abortable } from '../../shared/base/abort.ts';
+import { toError } from '../../shared/base/errors.ts';
 import type { SinkPipeline } from '../../shared/config/resolved.ts';
 import { fullName, readSink } from './configuration.ts';
-import { CommandError, EXIT, type ExitCode } from './errors.ts';
+import { EXIT, UsageError, type ExitCode } from './errors.ts';
+import { closed, interruptedExit } from './interruption.ts';
 import { positiveNumber, positiveWhole, repeated } from './option-values.ts';
 import { createPace } from './pace.ts';
 import type { Publisher } from '../../shared/model/publishing.ts';
@@ -12,7 +15,7 @@ import { createPacker, type PackOptions, type Packed } from './publish/pack.ts';
 import { readRecords, type ReadProgress, type SourceRecord } from './publish/records.ts';
 import { sendAll } from './publish/send.ts';
 import { FORMATS, type Format } from './publish/split.ts';
-import { createTally, failureLines, grouped, progressLine } from './publish/tally.ts';
+import { createTally, failureLines, grouped, progressLine, type Tally } from './publish/tally.ts';
 
 export interface PublishOptions {
   readonly config?: string;
@@ -68,7 +71,11 @@ Examples:
   $ tail -f app.log | npm run --silent connector -- publish logs --format lines --rate 500
 
 Pub/Sub is the local one where PUBSUB_EMULATOR_HOST says so. A bare topic id belongs to the project of the
-pipeline, else to GOOGLE_CLOUD_PROJECT.`,
+pipeline, else to GOOGLE_CLOUD_PROJECT.
+
+The exit code is 0 where every record was published and confirmed, 1 where one failed or the topic takes none. Ctrl-C
+(130) and SIGTERM (143) end the command within a second: the last line counts the records that were confirmed, and apart
+from them those that were on their way. A record that was only read counts as nothing.`,
     )
     .action(async (name: string, files: readonly string[], options: PublishOptions) => {
       done(await publish(context, name, files, options));
@@ -82,6 +89,7 @@ export async function publish(
   files: readonly string[],
   options: PublishOptions,
 ): Promise<ExitCode> {
+  const { signal, ending } = context;
   const { pipeline } = await readSink(context, name, options.config);
   const packing = packOptions(pipeline, options);
   noteOrdering(context, pipeline, options);
@@ -89,29 +97,33 @@ export async function publish(
   const totalBytes = await inputSize(context, files);
 
   const tally = createTally();
-  const read: ReadProgress = { bytesRead: 0 };
+  const read: ReadProgress = { bytesRead: 0, records: 0 };
   const startedAt = context.clock.now();
   const elapsedMillis = (): number => context.clock.now() - startedAt;
   const isOrdered = options.orderingKey !== undefined || options.orderingField !== undefined;
-  const publisher = options.dryRun ? publishNothing : await context.pubsub.publisher(topic, { isOrdered });
+  const publisher = options.dryRun
+    ? publishNothing
+    : await abortable(context.pubsub.publisher(topic, { isOrdered }), signal);
   let stopped: string | undefined;
+  let failure: Error | undefined;
   try {
-    stopped = await sendAll(packAll(readRecords(context.input, files, options.format, read), packing), {
+    stopped = await sendAll(packAll(readRecords(context.input, files, options.format, read, signal), packing), {
       publisher,
       pace: createPace(context.clock, options.dryRun ? undefined : options.rate),
-      signal: context.signal,
+      signal,
+      ending,
       tally,
       hasOneKey: options.orderingKey !== undefined,
       onAdvance: () => {
-        const { bytesRead } = read;
-        context.terminal.status(
-          progressLine({ records: tally.publishedRecords, elapsedMillis: elapsedMillis(), bytesRead, totalBytes }),
-        );
+        context.terminal.status(() => progressLine({ tally, read, elapsedMillis: elapsedMillis(), totalBytes }));
       },
     });
+  } catch (error) {
+    // Told once the account of what was published until then is printed.
+    [failure, stopped] = [toError(error), 'the input cannot be read further'];
   } finally {
     context.terminal.status('');
-    await publisher.close();
+    await closed(publisher.close(), ending);
   }
 
   for (const line of failureLines(tally)) context.terminal.note(line);
@@ -121,24 +133,31 @@ export async function publish(
     [
       `${options.dryRun ? 'would publish' : 'published'} ${grouped(tally.publishedRecords)} records`,
       `in ${grouped(tally.publishedMessages)} messages (${grouped(tally.publishedBytes)} bytes)`,
-      `to ${topic} in ${seconds.toFixed(1)} s; failed ${grouped(tally.failedRecords)}`,
+      `to ${topic} in ${seconds.toFixed(1)} s; failed ${grouped(tally.failedRecords)}${unconfirmedText(tally)}`,
     ].join(' '),
   );
-  if (context.signal.aborted) return EXIT.interrupted;
+  if (failure) throw failure;
+  // All that was asked for may be done by the time of the signal: then nothing was interrupted.
+  if (signal.aborted && (stopped !== undefined || tally.unconfirmedRecords > 0)) return interruptedExit(signal);
   return tally.failedRecords > 0 || stopped !== undefined ? EXIT.failed : EXIT.ok;
 }
 
-/** @throws {CommandError} where the options cannot go together. */
+const unconfirmedText = ({ unconfirmedRecords }: Tally): string =>
+  unconfirmedRecords === 0
+    ? ''
+    : `; ${grouped(unconfirmedRecords)} on their way unconfirmed, which may or may not have been published`;
+
+/** @throws {UsageError} where the options cannot go together. */
 function packOptions({ input: { framing } }: SinkPipeline, options: PublishOptions): PackOptions {
   const { format, recordsPerMessage } = options;
   if (recordsPerMessage > 1 && framing === 'single') {
-    throw new CommandError('--records-per-message: the framing of the pipeline is single, one record per message');
+    throw new UsageError('--records-per-message: the framing of the pipeline is single, one record per message');
   }
   if (recordsPerMessage > 1 && format === 'raw') {
-    throw new CommandError('--records-per-message: with --format raw each file is one message');
+    throw new UsageError('--records-per-message: with --format raw each file is one message');
   }
   if (format === 'lines' && framing === 'json-array') {
-    throw new CommandError('--format lines: the framing of the pipeline is json-array, which holds only JSON');
+    throw new UsageError('--format lines: the framing of the pipeline is json-array, which holds only JSON');
   }
   return {
     framing,

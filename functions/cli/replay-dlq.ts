@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
+import { abortable } from '../../shared/base/abort.ts';
 import { letterAttributes } from '../../shared/letters/attributes.ts';
 import { readSink } from './configuration.ts';
-import { CommandError, type ExitCode } from './errors.ts';
+import { UsageError, type ExitCode } from './errors.ts';
 import { positiveNumber, positiveWhole, repeated } from './option-values.ts';
+import { closed } from './interruption.ts';
 import type { CliContext } from './ports.ts';
-import { planReplay, type ReplayOptions } from './replay/plan.ts';
+import { LEASE_SECONDS } from './replay/ending.ts';
+import { IDLE_SECONDS, planReplay, type ReplayOptions } from './replay/plan.ts';
 import { MAX_HELD } from './replay/read.ts';
 import { republishLetters } from './replay/republish.ts';
 import { showLetters } from './replay/show.ts';
@@ -33,7 +36,11 @@ export function addReplayDlq(program: Command, context: CliContext, done: (code:
     .option('-w, --where <name=value>', 'only letters with this attribute (repeatable, all must match)', repeated)
     .option('-m, --max <count>', 'letters to take at most', positiveWhole, MAX_HELD)
     .option('-r, --rate <per second>', 'most letters to publish per second', positiveNumber)
-    .option('--idle <seconds>', 'end when nothing came for this long', positiveNumber, 5)
+    .option(
+      '--idle <seconds>',
+      `end when nothing came for this long (default: ${IDLE_SECONDS}; ${LEASE_SECONDS} where nothing at all is visible, so that letters which an earlier run held are seen)`,
+      positiveNumber,
+    )
     .addHelpText(
       'after',
       `
@@ -42,10 +49,14 @@ Examples:
   $ npm run connector -- replay-dlq orders --where dlq-reason=rejected
   $ npm run connector -- replay-dlq orders --apply --rate 100
 
+The exit code is 0 where every letter that was seen was shown, or published and acknowledged; also where none was
+visible, which the report then says. It is 1 where one was not, or could not be given back; 130 after Ctrl-C, 143 after
+SIGTERM. Letters are leased for ${LEASE_SECONDS} s at a time while the command runs, and given back when it ends, whatever ends it.
+
 ${attributesHelp()}`,
     )
     .action(async (name: string, options: ReplayOptions & { readonly dryRun?: true }) => {
-      if (options.apply && options.dryRun) throw new CommandError('--apply and --dry-run exclude each other');
+      if (options.apply && options.dryRun) throw new UsageError('--apply and --dry-run exclude each other');
       done(await replayDlq(context, name, options));
     });
 }
@@ -68,13 +79,13 @@ other pipelines in the same topic are left, but for those that deadLetter.accept
 export async function replayDlq(context: CliContext, name: string, options: ReplayOptions): Promise<ExitCode> {
   const { pipeline, known } = await readSink(context, name, options.config);
   const plan = planReplay(context, name, pipeline, known, options);
-  const puller = await context.pubsub.puller(plan.subscription);
+  const puller = await abortable(context.pubsub.puller(plan.subscription), context.signal);
   try {
     return plan.target === undefined
       ? await showLetters(context, puller, plan)
       : await republishLetters(context, puller, plan, plan.target);
   } finally {
     context.terminal.status('');
-    await puller.close();
+    await closed(puller.close(), context.ending);
   }
 }

@@ -4,6 +4,7 @@ import type { ResolvedPipeline, ResolvedStaging } from '../../shared/config/reso
 import type { StatusStore } from '../../shared/staged/ports.ts';
 import { noteWarnings, readConfiguration } from './configuration.ts';
 import { CommandError, EXIT, type ExitCode } from './errors.ts';
+import { closed, interruptedExit } from './interruption.ts';
 import { positiveNumber } from './option-values.ts';
 import type { CliContext } from './ports.ts';
 import { isUnattended, oldestOf, type PipelineFacts } from './status/facts.ts';
@@ -73,11 +74,15 @@ export async function status(context: CliContext, options: StatusOptions): Promi
         () => true,
         () => false,
       );
-      if (!isGoingOn) return EXIT.interrupted;
+      if (!isGoingOn) return interruptedExit(context.signal);
       context.terminal.print('');
     }
   } finally {
-    await Promise.all(opened.map(({ database }) => database.close()));
+    const closing = Promise.all(opened.map(({ database }) => database.close()));
+    await closed(
+      closing.then(() => undefined),
+      context.ending,
+    );
   }
 }
 

@@ -32,7 +32,7 @@ export function createTerminal(
       if (line === '') {
         clear();
       } else if (now() - drawnAt >= MIN_REDRAW_MILLIS) {
-        err.write(`${CLEAR_LINE}${line}`);
+        err.write(`${CLEAR_LINE}${typeof line === 'string' ? line : line()}`);
         isDrawn = true;
         drawnAt = now();
       }

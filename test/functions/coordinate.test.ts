@@ -118,10 +118,10 @@ test('an invocation completes checkpoints and sends their work until SIGTERM, an
   });
   expect(completed).toMatchObject({ number: 1, amount: { segments: 2, envelopes: 10 } });
 
-  const puller = await openSubscriptionPuller(work.name);
+  const puller = await openSubscriptionPuller(work.name, 30, systemClock);
   onTestFinished(() => puller.close());
   const [message] = await until(async () => {
-    const pulled = await puller.pull(10, 500);
+    const pulled = await puller.pull(10, 500, signal);
     return pulled.length > 0 ? pulled : undefined;
   });
   expect(message?.attributes).toEqual({ pipeline: 'sink' });

@@ -1,6 +1,7 @@
 import type { PushedMessage } from '../../../shared/model/record.ts';
 import { parseRfc3339 } from '../../../shared/mapping/values/time.ts';
-import { CommandError } from '../errors.ts';
+import { CommandError, UsageError } from '../errors.ts';
+import { untilAborted } from '../interruption.ts';
 import type { CliContext } from '../ports.ts';
 import { parseAttributes } from '../publish/attributes.ts';
 import { MAX_MESSAGE_BYTES } from '../publish/split.ts';
@@ -17,10 +18,10 @@ export interface SampleOptions {
 /**
  * A message as Pub/Sub would push it, with the bytes of a file or of standard input as its data.
  *
- * @throws {CommandError} where no message can be like that.
+ * @throws {CommandError} where no message can be like that; the reason of the signal where it aborts meanwhile.
  */
 export async function readSample(
-  { input, clock }: Pick<CliContext, 'input' | 'clock'>,
+  { input, clock, signal }: Pick<CliContext, 'input' | 'clock' | 'signal'>,
   file: string | undefined,
   options: SampleOptions,
 ): Promise<PushedMessage> {
@@ -32,7 +33,7 @@ export async function readSample(
     attributes,
     orderingKey,
     subscription: '',
-    data: await readAll(file === undefined || file === '-' ? input.stdin : input.read(file)),
+    data: await readAll(untilAborted(file === undefined || file === '-' ? input.stdin : input.read(file), signal)),
   };
 }
 
@@ -41,7 +42,7 @@ const NANOS_PER_MICRO = 1000n;
 function micros(text: string): bigint {
   const nanos = parseRfc3339(text);
   if (nanos !== undefined) return nanos / NANOS_PER_MICRO;
-  throw new CommandError(`--publish-time: must be an RFC 3339 time with an offset, got ${JSON.stringify(text)}`);
+  throw new UsageError(`--publish-time: must be an RFC 3339 time with an offset, got ${JSON.stringify(text)}`);
 }
 
 async function readAll(chunks: AsyncIterable<Buffer>): Promise<Buffer> {

@@ -1,4 +1,4 @@
-import { CommandError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { OrderingKeyOf } from './pack.ts';
 
 /** How a record gets its ordering key. Pure. */
@@ -12,14 +12,14 @@ export interface OrderingOptions {
   readonly orderingField?: string | undefined;
 }
 
-/** @throws {CommandError} where both are given or the key is not one that Pub/Sub takes. */
+/** @throws {UsageError} where both are given or the key is not one that Pub/Sub takes. */
 export function orderingKeys({ orderingKey, orderingField }: OrderingOptions): OrderingKeyOf {
   if (orderingKey !== undefined && orderingField !== undefined) {
-    throw new CommandError('--ordering-key and --ordering-field exclude each other: a message has one ordering key');
+    throw new UsageError('--ordering-key and --ordering-field exclude each other: a message has one ordering key');
   }
   if (orderingKey !== undefined) {
     const problem = keyProblem(orderingKey);
-    if (problem !== undefined) throw new CommandError(`--ordering-key: ${problem}`);
+    if (problem !== undefined) throw new UsageError(`--ordering-key: ${problem}`);
     return () => ({ key: orderingKey });
   }
   if (orderingField === undefined) return () => ({});

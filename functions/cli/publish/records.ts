@@ -1,3 +1,4 @@
+import { untilAborted } from '../interruption.ts';
 import type { InputFiles } from '../ports.ts';
 import { MAX_MESSAGE_BYTES, createSplitter, type Format } from './split.ts';
 
@@ -17,10 +18,13 @@ export type SourceRecord =
 /** How much of the input was read, for progress. */
 export interface ReadProgress {
   bytesRead: number;
+  /** Records, those that cannot be published included. */
+  records: number;
 }
 
 /**
  * @param files paths, `-` for standard input; none at all is standard input.
+ * @throws the reason of `signal` as soon as that aborts, also where no input comes.
  * @throws {CommandError} where a JSON array is broken, because nothing after the break can be told apart.
  */
 export async function* readRecords(
@@ -28,15 +32,22 @@ export async function* readRecords(
   files: readonly string[],
   format: Format,
   progress: ReadProgress,
+  signal: AbortSignal,
 ): AsyncGenerator<SourceRecord> {
   for (const file of files.length === 0 ? ['-'] : files) {
     const [source, chunks] = file === '-' ? ['standard input', input.stdin] : [file, input.read(file)];
     const splitter = createSplitter(format, source);
-    for await (const chunk of chunks) {
+    for await (const chunk of untilAborted(chunks, signal)) {
       progress.bytesRead += chunk.length;
-      for (const { line, data } of splitter.push(chunk)) yield toRecord({ source, line }, data, format);
+      for (const { line, data } of splitter.push(chunk)) {
+        progress.records += 1;
+        yield toRecord({ source, line }, data, format);
+      }
     }
-    for (const { line, data } of splitter.end()) yield toRecord({ source, line }, data, format);
+    for (const { line, data } of splitter.end()) {
+      progress.records += 1;
+      yield toRecord({ source, line }, data, format);
+    }
   }
 }
 

@@ -1,6 +1,9 @@
+import { abortReason } from '../../../shared/base/clock.ts';
 import { toError } from '../../../shared/base/errors.ts';
 import type { OutgoingMessage, Publisher } from '../../../shared/model/publishing.ts';
 import { STATUSES, statusName } from '../../../shared/model/status.ts';
+import { shortened } from '../errors.ts';
+import type { Ending } from '../interruption.ts';
 import type { Pace } from '../pace.ts';
 import { Window } from '../window.ts';
 import type { Packed } from './pack.ts';
@@ -14,7 +17,9 @@ export interface Sending {
   readonly publisher: Publisher;
   readonly pace: Pace;
   readonly signal: AbortSignal;
+  readonly ending: Ending;
   readonly tally: Tally;
+  /** Something was read, or a publish has ended. */
   readonly onAdvance: () => void;
   /** All messages have one ordering key: after a failed one none may be published. */
   readonly hasOneKey: boolean;
@@ -22,12 +27,12 @@ export interface Sending {
 
 /**
  * Publishes messages as they come, no faster than they are confirmed, and keeps account of each. Resolves when every
- * message that was begun has settled.
+ * message that was begun has settled; once the signal aborts it begins none, and waits a moment for those on their way.
  *
  * @returns why it stopped before the end of the input, or undefined.
  */
 export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending): Promise<string | undefined> {
-  const { publisher, pace, signal, tally, onAdvance, hasOneKey } = sending;
+  const { publisher, pace, signal, ending, tally, onAdvance, hasOneKey } = sending;
   const window = new Window(MAX_MESSAGES_ON_THEIR_WAY, MAX_BYTES_ON_THEIR_WAY);
   const stop: { reason?: string } = {};
   try {
@@ -38,10 +43,13 @@ export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending)
       }
       const { message, from, to, records } = packed;
       await pace.turn(records, signal);
+      if (signal.aborted) throw abortReason(signal);
       await window.start(sizeOf(message), async () => {
-        const failure = await publisher.publish(message).then(() => undefined, toError);
+        const failure = await publisher.publish(message, ending.confirming).then(() => undefined, toError);
         if (failure === undefined) {
           addPublished(tally, records, message.data.length);
+        } else if (ending.confirming.aborted) {
+          tally.unconfirmedRecords += records;
         } else {
           const reason = shortened(failure.message);
           addFailed(tally, records, { from, to, reason });
@@ -49,18 +57,17 @@ export async function sendAll(messages: AsyncIterable<Packed>, sending: Sending)
         }
         onAdvance();
       });
-      if (stop.reason !== undefined || signal.aborted) break;
+      onAdvance();
+      if (stop.reason !== undefined) break;
     }
   } catch (error) {
     if (!signal.aborted) throw error;
+    stop.reason ??= 'interrupted';
   } finally {
     await window.drain();
   }
-  return stop.reason ?? (signal.aborted ? 'interrupted' : undefined);
+  return stop.reason;
 }
-
-/** The client's account of its retries repeats itself for pages. */
-const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 199)}…` : text);
 
 /**
  * Whether the next message would be answered so as well, and there is no point in going on. A service that is not there

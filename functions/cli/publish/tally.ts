@@ -1,4 +1,4 @@
-import type { Position } from './records.ts';
+import type { Position, ReadProgress } from './records.ts';
 
 /** What became of the input. Holds a bounded number of failures; the rest is only counted. */
 
@@ -9,6 +9,8 @@ export interface Tally {
   publishedMessages: number;
   publishedBytes: number;
   failedRecords: number;
+  /** On their way when the command was told to end: they may have arrived. */
+  unconfirmedRecords: number;
   readonly failures: Failure[];
 }
 
@@ -23,6 +25,7 @@ export const createTally = (): Tally => ({
   publishedMessages: 0,
   publishedBytes: 0,
   failedRecords: 0,
+  unconfirmedRecords: 0,
   failures: [],
 });
 
@@ -49,21 +52,29 @@ function positions(from: Position, to: Position): string {
 }
 
 export interface Advance {
-  readonly records: number;
+  readonly tally: Tally;
+  readonly read: ReadProgress;
   readonly elapsedMillis: number;
-  readonly bytesRead: number;
   /** Undefined where the size of the input is not known. */
   readonly totalBytes: number | undefined;
 }
 
-/** `12,000 records, 3,000/s, 40 %, about 6 s left`: the last two only where the size of the input is known. */
-export function progressLine({ records, elapsedMillis, bytesRead, totalBytes }: Advance): string {
-  const perSecond = elapsedMillis > 0 ? Math.round((records * 1_000) / elapsedMillis) : 0;
-  const parts = [`${grouped(records)} records`, `${grouped(perSecond)}/s`];
-  if (totalBytes !== undefined && totalBytes > 0 && bytesRead > 0) {
-    const share = Math.min(1, bytesRead / totalBytes);
-    const leftSeconds = Math.ceil((elapsedMillis * (1 / share - 1)) / 1_000);
-    parts.push(`${Math.floor(share * 100)} %`, `about ${grouped(leftSeconds)} s left`);
+/**
+ * `12,000 published, 16,000 read, 3,000/s, 40 %, about 6 s left`: the share is that of the records whose publish has ended,
+ * and the last two are there only where the size of the input is known.
+ */
+export function progressLine({ tally, read, elapsedMillis, totalBytes }: Advance): string {
+  const { publishedRecords, failedRecords } = tally;
+  const perSecond = elapsedMillis > 0 ? Math.round((publishedRecords * 1_000) / elapsedMillis) : 0;
+  const parts = [`${grouped(publishedRecords)} published`, `${grouped(read.records)} read`];
+  if (failedRecords > 0) parts.push(`${grouped(failedRecords)} failed`);
+  parts.push(`${grouped(perSecond)}/s`);
+  const ended = publishedRecords + failedRecords;
+  if (totalBytes !== undefined && totalBytes > 0 && read.records > 0) {
+    // As many records as there are if those to come are as long as those that were read.
+    const share = Math.min(1, (ended / read.records) * (read.bytesRead / totalBytes));
+    parts.push(`${Math.floor(share * 100)} %`);
+    if (share > 0) parts.push(`about ${grouped(Math.ceil((elapsedMillis * (1 / share - 1)) / 1_000))} s left`);
   }
   return parts.join(', ');
 }

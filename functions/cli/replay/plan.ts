@@ -2,9 +2,13 @@ import { projectOf, qualify } from '../../../shared/model/pubsub-name.ts';
 import { deadLettersOf } from '../../../shared/config/dead-letters.ts';
 import type { ResolvedDeadLetter, SinkPipeline } from '../../../shared/config/resolved.ts';
 import { fullName } from '../configuration.ts';
-import { CommandError } from '../errors.ts';
+import { CommandError, UsageError } from '../errors.ts';
 import type { CliContext } from '../ports.ts';
+import { LEASE_SECONDS } from './ending.ts';
 import { parseWhere, type LetterFilter } from './letters.ts';
+
+/** The subscription counts as empty when nothing came for this long. */
+export const IDLE_SECONDS = 5;
 
 export interface ReplayOptions {
   readonly config?: string;
@@ -15,7 +19,7 @@ export interface ReplayOptions {
   readonly max: number;
   readonly rate?: number;
   /** Seconds. */
-  readonly idle: number;
+  readonly idle?: number;
 }
 
 export interface ReplayPlan {
@@ -26,6 +30,7 @@ export interface ReplayPlan {
   readonly known: readonly string[];
   readonly max: number;
   readonly idleMillis: number;
+  readonly firstIdleMillis: number;
   readonly perSecond: number | undefined;
 }
 
@@ -34,7 +39,8 @@ export interface ReplayPlan {
  * which takes them as they are.
  *
  * @param known the pipelines of the configuration.
- * @throws {CommandError} where the options cannot go together or the pipeline has no dead letters.
+ * @throws {UsageError} where the options cannot go together.
+ * @throws {CommandError} where the pipeline has no dead letters.
  */
 export function planReplay(
   context: CliContext,
@@ -65,7 +71,8 @@ export function planReplay(
     },
     known,
     max: options.max,
-    idleMillis: options.idle * 1_000,
+    idleMillis: (options.idle ?? IDLE_SECONDS) * 1_000,
+    firstIdleMillis: (options.idle ?? LEASE_SECONDS) * 1_000,
     perSecond: options.rate,
   };
 }
@@ -78,17 +85,17 @@ function targetOf(
   { apply, to }: ReplayOptions,
 ): string | undefined {
   if (!apply) {
-    if (to !== undefined) throw new CommandError('--to: needs --apply; without it nothing is published');
+    if (to !== undefined) throw new UsageError('--to: needs --apply; without it nothing is published');
     return undefined;
   }
   const deadLetterTopic = fullName(context, letters.topic, 'topics');
   if (to === undefined) return fullName(context, letters.replayTopic, 'topics');
   const target = qualify(to, 'topics', projectOf(deadLetterTopic));
   if (target === deadLetterTopic) {
-    throw new CommandError(`--to ${target}: is the dead-letter topic itself; letters would come back at once`);
+    throw new UsageError(`--to ${target}: is the dead-letter topic itself; letters would come back at once`);
   }
   if (target === fullName(context, input.topic, 'topics')) {
-    throw new CommandError(
+    throw new UsageError(
       `--to ${target}: is the topic of the pipeline, where a letter is a record like others; without --to letters go to the topic for replays`,
     );
   }

@@ -1,13 +1,15 @@
+import { abortable } from '../../../shared/base/abort.ts';
 import { toError } from '../../../shared/base/errors.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
+import { shortened, type ExitCode } from '../errors.ts';
+import { closed } from '../interruption.ts';
 import { createPace } from '../pace.ts';
 import type { CliContext, PulledMessage, Puller } from '../ports.ts';
-import { endingText, strangersText } from './ending.ts';
 import { republished } from './letters.ts';
 import type { ReplayPlan } from './plan.ts';
 import { readLetters, type ReadOutcome, type Taken } from './read.ts';
+import { readingOf, reportEnd } from './report.ts';
 
-/** What was pulled must be published before its leases of ten minutes run out. */
+/** Letters of one pull are acknowledged together: a run that is killed has published no more than these for nothing. */
 const MOST_SECONDS_PER_PULL = 300;
 
 /** Publishes letters to `target`; each is acknowledged only after its publish was confirmed. */
@@ -17,22 +19,25 @@ export async function republishLetters(
   plan: ReplayPlan,
   target: string,
 ): Promise<ExitCode> {
-  const { terminal, signal } = context;
+  const { terminal, signal, ending } = context;
   const { perSecond } = plan;
-  const publisher = await context.pubsub.publisher(target, { isOrdered: false });
+  const publisher = await abortable(context.pubsub.publisher(target, { isOrdered: false }), signal);
   const pace = createPace(context.clock, perSecond);
   const failures = new Map<string, number>();
   let published = 0;
+  let unconfirmed = 0;
 
   const publishOne = async (letter: PulledMessage): Promise<string[]> => {
-    const failure = await publisher.publish(republished(letter)).then(() => undefined, toError);
-    if (failure) {
-      failures.set(failure.message, (failures.get(failure.message) ?? 0) + 1);
-      return [];
+    const failure = await publisher.publish(republished(letter), ending.confirming).then(() => undefined, toError);
+    if (!failure) {
+      published += 1;
+      terminal.status(`${published} letters published`);
+      return [letter.messageId];
     }
-    published += 1;
-    terminal.status(`${published} letters published`);
-    return [letter.messageId];
+    const reason = shortened(failure.message);
+    if (ending.confirming.aborted) unconfirmed += 1;
+    else failures.set(reason, (failures.get(reason) ?? 0) + 1);
+    return [];
   };
 
   const take = async (letters: readonly PulledMessage[]): Promise<Taken> => {
@@ -53,18 +58,18 @@ export async function republishLetters(
   try {
     const perPull =
       perSecond === undefined ? {} : { perPull: Math.max(1, Math.floor(perSecond * MOST_SECONDS_PER_PULL)) };
-    outcome = await readLetters(puller, { ...plan, ...perPull, signal, take });
+    outcome = await readLetters(puller, { ...readingOf(context, plan), ...perPull, take });
   } finally {
     terminal.status('');
-    await publisher.close();
+    await closed(publisher.close(), ending);
   }
   for (const [message, count] of failures) terminal.note(`${count} letters were not published: ${message}`);
-  const strangers = strangersText(outcome);
-  if (strangers !== undefined) terminal.note(strangers);
-  const givenBack = outcome.taken - published;
-  terminal.print(
-    `${published} letters published to ${target} and acknowledged; ${givenBack} given back${endingText(outcome)}`,
-  );
-  if (outcome.ended === 'interrupted') return EXIT.interrupted;
-  return givenBack > 0 ? EXIT.failed : EXIT.ok;
+  if (unconfirmed > 0) terminal.note(`${unconfirmed} letters were on their way unconfirmed, and may come twice`);
+  const remaining = outcome.taken - published;
+  const givenBack = outcome.unreturned > 0 ? `${outcome.unreturned} not given back` : `${remaining} given back`;
+  const acknowledged = outcome.unacknowledged > 0 ? `, ${published - outcome.unacknowledged} of them` : ' and';
+  return reportEnd(context, plan, outcome, {
+    summary: `${published} letters published to ${target}${acknowledged} acknowledged; ${givenBack}`,
+    isComplete: remaining === 0,
+  });
 }

@@ -125,7 +125,8 @@ export async function run(
       after: (delayMillis, callback) => {
         given.waits?.push(delayMillis);
         now += delayMillis;
-        queueMicrotask(callback);
+        // After what is ready now, as a timer is.
+        setImmediate(callback);
         return () => undefined;
       },
       soon: (callback) => {

@@ -72,6 +72,67 @@ describe('without --apply', () => {
   });
 });
 
+describe('where nothing is visible', () => {
+  test('a replay looks as long as another run may hold letters, and says that it saw none, not that there are none', async () => {
+    const { code, out, err } = await replay([], given());
+    expect(err).toBe('nothing is visible in projects/p/subscriptions/dlq-reader yet; looking 25 s more');
+    expect(out).toMatch(
+      /^0 letters in projects\/p\/subscriptions\/dlq-reader; none was visible for 30 s, which is not to say that there is none: letters that another run or reader holds/,
+    );
+    expect(out).not.toContain('all given back');
+    expect(code).toBe(0);
+  });
+
+  test('--idle ends it earlier, and says after what time', async () => {
+    const { out, err } = await replay(['--apply', '--idle', '2'], given());
+    expect(err).toBe('');
+    expect(out).toContain('none was visible for 2 s, which is not to say that there is none');
+  });
+});
+
+describe('where leases or the subscription fail', () => {
+  const failing = (method: 'pull' | 'acknowledge' | 'release', error: Error, from = 1) => {
+    const pubsub = given(letter('a'), letter('b'));
+    const opening = pubsub.port.puller('');
+    pubsub.port.puller = async () => {
+      const opened = await opening;
+      let calls = 0;
+      return {
+        ...opened,
+        [method]: (...args: never[]) => {
+          calls += 1;
+          return calls < from ? (opened[method] as (...all: never[]) => unknown)(...args) : Promise.reject(error);
+        },
+      };
+    };
+    return pubsub;
+  };
+
+  test('letters that cannot be given back are counted, with how long they stay invisible, and the exit code is 1', async () => {
+    const { code, out, err } = await replay([], failing('release', statusError(14, '14 UNAVAILABLE: gone')));
+    expect(code).toBe(1);
+    expect(err).toBe('2 messages could not be given back, and are visible again within 30 s: 14 UNAVAILABLE: gone');
+    expect(out).toContain('2 letters in projects/p/subscriptions/dlq-reader, 2 not given back');
+  });
+
+  test('letters whose acknowledgement fails are told as published and not as acknowledged, and nothing more is published', async () => {
+    const pubsub = failing('acknowledge', statusError(14, '14 UNAVAILABLE: gone'));
+    const { code, out, err } = await replay(['--apply'], pubsub);
+    expect(code).toBe(1);
+    expect(err).toContain('2 letters were published and perhaps not acknowledged, and are then delivered once more');
+    expect(out).toContain('2 letters published to projects/p/topics/dlq-orders-replay, 0 of them acknowledged');
+  });
+
+  test('a pull that fails in the middle ends the replay: what was done is told, and letters are given back', async () => {
+    const pubsub = failing('pull', statusError(14, '14 UNAVAILABLE: gone'), 2);
+    const { code, out, err } = await replay([], pubsub);
+    expect(code).toBe(1);
+    expect(out).toContain('2 letters in projects/p/subscriptions/dlq-reader, all given back; ended by an error');
+    expect(err).toBe('error: 14 UNAVAILABLE: gone');
+    expect(pubsub.letters).toHaveLength(2);
+  });
+});
+
 describe('with --apply', () => {
   test('letters are published with their original attributes, then acknowledged', async () => {
     const pubsub = given(letter('a'), letter('b'));
@@ -226,7 +287,7 @@ describe('refuses', () => {
     [['--max', '0'], 'It must be a whole number of at least 1.'],
   ])('%j', async (args, message) => {
     const { code, err } = await replay(args, given(letter('a')));
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(err).toContain(message);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createTerminal } from '../../../functions/cli/terminal.ts';
-import { progressLine } from '../../../functions/cli/publish/tally.ts';
+import { createTally, progressLine } from '../../../functions/cli/publish/tally.ts';
 import { FakePubSub, configOf, run } from './fakes.ts';
 
 test('a right configuration is a table of its pipelines', async () => {
@@ -90,10 +90,10 @@ describe('the command line', () => {
     [['--help'], 0],
     [['publish', '--help'], 0],
     [['help', 'replay-dlq'], 0],
-    [[], 1],
-    [['frobnicate'], 1],
-    [['publish'], 1],
-    [['validate', '--strange'], 1],
+    [[], 2],
+    [['frobnicate'], 2],
+    [['publish'], 2],
+    [['validate', '--strange'], 2],
   ])('%j ends with %i and a word of help', async (argv, code) => {
     const result = await run(argv, { config: configOf() });
     expect(result.code).toBe(code);
@@ -135,14 +135,26 @@ describe('the status line', () => {
     expect(err.written).toEqual([]);
   });
 
-  test.each([
-    [
-      { records: 12_000, elapsedMillis: 4_000, bytesRead: 40, totalBytes: 100 },
-      '12,000 records, 3,000/s, 40 %, about 6 s left',
-    ],
-    [{ records: 10, elapsedMillis: 0, bytesRead: 0, totalBytes: 0 }, '10 records, 0/s'],
-    [{ records: 10, elapsedMillis: 500, bytesRead: 9, totalBytes: undefined }, '10 records, 20/s'],
-  ])('says how far the work is: %#', (advance, line) => {
-    expect(progressLine(advance)).toBe(line);
+  const progress = (
+    published: number,
+    failed: number,
+    read: number,
+    bytesRead: number,
+    totalBytes?: number,
+  ): string => {
+    const tally = { ...createTally(), publishedRecords: published, failedRecords: failed };
+    return progressLine({ tally, read: { records: read, bytesRead }, elapsedMillis: 4_000, totalBytes });
+  };
+
+  test('tells what is published apart from what was read, and is never at its end before the last confirmation', () => {
+    expect(progress(12_000, 0, 12_000, 40, 100)).toBe('12,000 published, 12,000 read, 3,000/s, 40 %, about 6 s left');
+    expect(progress(57, 0, 200, 100, 100)).toBe('57 published, 200 read, 14/s, 28 %, about 11 s left');
+    expect(progress(0, 0, 200, 100, 100)).toBe('0 published, 200 read, 0/s, 0 %');
+    expect(progress(197, 3, 200, 100, 100)).toBe('197 published, 200 read, 3 failed, 49/s, 100 %, about 0 s left');
+  });
+
+  test('knows no share where the size of the input is not known', () => {
+    expect(progress(10, 0, 20, 9)).toBe('10 published, 20 read, 3/s');
+    expect(progress(0, 0, 0, 0, 0)).toBe('0 published, 0 read, 0/s');
   });
 });
