@@ -32,7 +32,7 @@ const examples = [
 
 test('the page shows a request of either kind, as a document and as a command', () => {
   const kinds = examples.map(({ request }) => decodeRowRequest(Buffer.from(request)).request.kind);
-  expect(kinds).toEqual(['readModifyWrite', 'conditional', 'readModifyWrite', 'conditional']);
+  expect(kinds).toEqual(['readModifyWrite', 'readModifyWrite', 'conditional', 'readModifyWrite', 'conditional']);
 });
 
 /** What differs from run to run, and with whose table it is. */

@@ -58,7 +58,7 @@ const SECTIONS = {
 } as const;
 
 const failurePolicy = choice(
-  'Policy for a bad record: its message is not acknowledged and is redelivered, or the record is logged and dropped, or it is published to deadLetter.topic. Outages and missing tables never reach a policy.',
+  'Policy for a bad record: its message is not acknowledged and is redelivered, or the record is logged and dropped, or it is published to deadLetter.topic. A few messages that are redelivered again and again slow all others of the subscription, because Pub/Sub narrows its push window and pauses the subscription for them. Outages and missing tables never reach a policy.',
   ['fail', 'log-and-drop', 'dead-letter'],
   'fail',
 );

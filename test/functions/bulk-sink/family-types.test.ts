@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { aggregateFamily, createTable, deleteTable } from '../../support/bigtable-raw-client.ts';
 import { startMappedSink } from '../../support/mapped-sink.ts';
-import { TABLE } from '../../support/sink-harness.ts';
+import { type SinkHarness, TABLE } from '../../support/sink-harness.ts';
 
 /** A mapping and a table that do not fit, where the sink creates nothing. */
 
@@ -45,29 +45,33 @@ describe('a table whose family is of another type than the mapping needs', () =>
 });
 
 describe('a record that Bigtable refuses in a table that fits', () => {
-  const long = { data: JSON.stringify({ k: 'r', m: { ['q'.repeat(20_000)]: 1 } }) };
-  const mapping = { ...key, families: { f: { dynamic: { field: 'm', type: 'int64' } } } };
+  const refusing = async (): Promise<SinkHarness> => {
+    const sink = await startMappedSink({ mapping: setting });
+    const effect = { kind: 'refuse', status: { code: 'INVALID_ARGUMENT', message: 'bad' } } as const;
+    sink.bigtable.faults.add({ method: 'MutateRows', times: Infinity, effect });
+    return sink;
+  };
 
   test('is a bad record, and its table is looked at once', async () => {
-    await using sink = await startMappedSink({ mapping });
-    for (let count = 0; count < 3; count += 1) expect((await sink.push(long)).status).toBe(204);
+    await using sink = await refusing();
+    for (let count = 0; count < 3; count += 1) expect((await sink.push(record)).status).toBe(204);
     expect(await sink.letters()).toHaveLength(3);
     expect(sink.bigtable.requestCounts().GetTable).toBe(1);
   });
 
   test('is one too where the account may not look', async () => {
-    await using sink = await startMappedSink({ mapping });
+    await using sink = await refusing();
     const effect = { kind: 'refuse', status: { code: 'PERMISSION_DENIED', message: 'no' } } as const;
     sink.bigtable.faults.add({ method: 'GetTable', times: Infinity, effect });
-    expect((await sink.push(long)).status).toBe(204);
+    expect((await sink.push(record)).status).toBe(204);
     expect(await sink.letters()).toHaveLength(1);
   });
 
   test('waits where the look fails in passing', async () => {
-    await using sink = await startMappedSink({ mapping });
+    await using sink = await refusing();
     const effect = { kind: 'refuse', status: { code: 'UNAVAILABLE', message: 'in passing' } } as const;
     sink.bigtable.faults.add({ method: 'GetTable', effect });
-    expect((await sink.push(long)).status).toBe(503);
+    expect((await sink.push(record)).status).toBe(503);
     expect(await sink.letters()).toEqual([]);
   });
 });

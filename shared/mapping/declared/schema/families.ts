@@ -39,6 +39,6 @@ export const familySchema = options({
     .enum(['int64-sum', 'int64-min', 'int64-max', 'int64-hll'])
     .optional()
     .describe(
-      'How the service combines the integers added to the family. Required for every family in the mode aggregate, refused in every other.',
+      'How the service combines the integers added to the family. Google does not document what becomes of a sum that leaves int64; the local Bigtable wraps around. Required for every family in the mode aggregate, refused in every other.',
     ),
 }).describe('One column family: fixed columns or dynamic ones.');

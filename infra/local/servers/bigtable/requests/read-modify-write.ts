@@ -72,7 +72,7 @@ function newestCell(table: TableCopy, key: string, family: string, qualifier: st
   return isThere && !(rule && isCondemned(rule, newest, 0, now)) ? newest : undefined;
 }
 
-/** A column without a cell counts as empty, or as 0. An increment outside int64 wraps around. */
+/** A column without a cell counts as empty, or as 0. An increment outside int64 wraps around: the service documents nothing. */
 function result({ rule, familyName }: ReadModifyWriteRule, before: Buffer | undefined): Buffer {
   if (rule?.$case === 'appendValue') return before ? Buffer.concat([before, rule.value]) : rule.value;
   if (before && before.length !== 8) {

@@ -37,7 +37,7 @@ export function mergeState({ aggregator }: Aggregate, state: Buffer | undefined,
 /** Bytes of a state of this aggregate. */
 export const stateLength = ({ aggregator }: Aggregate): number => (aggregator === 'distinct' ? REGISTERS : 8);
 
-/** An int64 as the service stores it. A sum outside int64 wraps around, as two's complement does. */
+/** An int64 as the service stores it. A sum outside int64 wraps around, as two's complement does; the service documents nothing. */
 export function int64Bytes(value: bigint): Buffer {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeBigInt64BE(BigInt.asIntN(64, value));
