@@ -64,6 +64,14 @@ export class RedeliverError extends ConnectorError {
 /** This record itself is wrong and will be wrong at every delivery: it belongs to the failure policy. */
 export class RecordError extends ConnectorError {
   override readonly name: string = 'RecordError';
+
+  constructor(message: string, options?: ErrorOptions) {
+    // A message may make a hundred thousand of them, and what is wrong is in the record.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(message, options);
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** A wait ended because the invocation's time was used up. */

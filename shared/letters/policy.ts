@@ -88,15 +88,29 @@ export function deadLetterPolicy(
   metrics.observe('deadLetterFlushMillis', () => lastMillis);
   metrics.observe('longestDeadLetterFlushMillis', () => longestMillis);
 
-  const publishOne = async (failed: FailedRecord, release: () => void, signal: AbortSignal): Promise<void> => {
+  /** `told` is called once, when the letter is confirmed or with why it is not. Not a promise: there may be very many. */
+  const publishOne = (
+    failed: FailedRecord,
+    release: () => void,
+    signal: AbortSignal,
+    told: (refusal?: { readonly error: unknown }) => void,
+  ): void => {
     published += 1;
-    try {
-      await topic.publish(deadLetterOf(failed, options, clock.now()), signal);
-      metrics.count('deadLettersPublished');
-    } finally {
+    const end = (): void => {
       published -= 1;
       release();
-    }
+    };
+    topic.publish(deadLetterOf(failed, options, clock.now()), signal).then(
+      () => {
+        metrics.count('deadLettersPublished');
+        end();
+        told();
+      },
+      (error: unknown) => {
+        end();
+        told({ error });
+      },
+    );
   };
 
   const isFiled = (one: FailedRecord): boolean => {
@@ -113,23 +127,32 @@ export function deadLetterPolicy(
    */
   const publishAll = async (failed: readonly FailedRecord[], signal: AbortSignal): Promise<unknown[]> => {
     const refusals: unknown[] = [];
-    const publishing: Promise<void>[] = [];
     const filed: FailedRecord[] = [];
+    const { promise: allTold, resolve } = Promise.withResolvers<undefined>();
+    /** Letters that nothing was told of yet, and this loop itself. */
+    let open = 1;
+    const close = (): void => {
+      open -= 1;
+      if (open === 0) resolve(undefined);
+    };
     for (const [at, one] of failed.entries()) {
       if (at > 0 && at % RECORDS_PER_TURN === 0) await nextTurn(clock);
       if (isFiled(one)) continue;
       try {
+        // Always by a promise, so that the letters of several messages take turns.
         const release = await outstanding.acquire(signal);
-        const told = publishOne(one, release, signal).then(
-          () => void filed.push(one),
-          (error: unknown) => void refusals.push(error),
-        );
-        publishing.push(told);
+        open += 1;
+        publishOne(one, release, signal, (refusal) => {
+          if (refusal) refusals.push(refusal.error);
+          else filed.push(one);
+          close();
+        });
       } catch (error) {
         refusals.push(error);
       }
     }
-    await Promise.all(publishing);
+    close();
+    await allTold;
     if (refusals.length === 0) {
       for (const { record } of failed) confirmed.forget(record.message.messageId);
     }

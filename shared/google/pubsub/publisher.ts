@@ -1,7 +1,7 @@
 import type { PubSub, Topic } from '@google-cloud/pubsub';
-import { abortable } from '../../base/abort.ts';
+import { abortable, onAbort } from '../../base/abort.ts';
 import { abortReason, type Clock } from '../../base/clock.ts';
-import { ConnectorError } from '../../base/errors.ts';
+import { ConnectorError, toError } from '../../base/errors.ts';
 import { lazy } from '../../base/lazy.ts';
 import type { OutgoingMessage, Publisher } from '../../model/publishing.ts';
 import { openPubSub } from './client.ts';
@@ -35,65 +35,151 @@ const BATCHING = { maxMessages: 500, maxBytes: 4 * 1024 * 1024, maxMilliseconds:
 export function createPublisher(options: PublisherOptions, clock: Clock): OpenablePublisher {
   const { topic, isOrdered = false, publishTimeoutMillis = PUBLISH_TIMEOUT_MILLIS, shutdownTimeoutMillis } = options;
   let isOpened = false;
+  /** Once the first message is handed over. */
+  let ready: Topic | undefined;
   const failedKeys = new FailedKeys();
-  /** Publishes that nobody has answered yet, those that were given up included: the client's own flush forgets them. */
-  const outstanding = new Set<Promise<unknown>>();
-  const opened = lazy(async (): Promise<{ readonly handle: Topic; readonly client: PubSub }> => {
+  const outstanding = new Outstanding();
+  const opened = lazy(async (): Promise<{ readonly topic: Topic; readonly client: PubSub }> => {
     isOpened = true;
     const client = await openPubSub(topic);
     const gaxOpts = { timeout: publishTimeoutMillis };
-    return { client, handle: client.topic(topic, { messageOrdering: isOrdered, batching: BATCHING, gaxOpts }) };
+    const handle = client.topic(topic, { messageOrdering: isOrdered, batching: BATCHING, gaxOpts });
+    handle.request = requestAsItIs(client, handle);
+    return { client, topic: handle };
   });
 
-  const send = (handle: Topic, { data, attributes, orderingKey = '' }: OutgoingMessage): Promise<unknown> => {
-    if (orderingKey === '') return handle.publishMessage({ data, attributes });
-    failedKeys.check(orderingKey);
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    // By a callback: the client forgets the failure soon after it told of it, and a promise would tell later.
-    handle.publishMessage({ data, attributes, orderingKey }, (error) => {
-      if (error) {
-        failedKeys.add(orderingKey, error);
-        reject(error);
-      } else resolve(undefined);
-    });
-    return promise;
+  /**
+   * `told` is called once, unless this throws because of an earlier message of the key. No promise: of many messages they
+   * would cost more than all else.
+   */
+  const send = (to: Topic, { data, attributes, orderingKey = '' }: OutgoingMessage, told: Told): void => {
+    const isKeyed = orderingKey !== '';
+    let isTold = false;
+    const end = (error: Error | null): void => {
+      if (isTold) return;
+      isTold = true;
+      outstanding.remove();
+      // Here and not later: the client forgets the failure soon after it told of it.
+      if (error && isKeyed) failedKeys.add(orderingKey, error);
+      told(error ?? undefined);
+    };
+    if (isKeyed) failedKeys.check(orderingKey);
+    outstanding.add();
+    try {
+      to.publishMessage({ data, attributes, ...(isKeyed && { orderingKey }) }, end);
+    } catch (error) {
+      end(toError(error));
+    }
+  };
+
+  /** Hands messages over in the order of the calls: those that came before the client was there are ahead of all later ones. */
+  const handOver = (message: OutgoingMessage, signal: AbortSignal | undefined, told: Told): void => {
+    if (ready) {
+      try {
+        send(ready, message, told);
+      } catch (error) {
+        told(toError(error));
+      }
+      return;
+    }
+    opened()
+      .then(({ topic: to }) => {
+        ready = to;
+        if (signal?.aborted) throw abortReason(signal);
+        send(to, message, told);
+      })
+      .catch((error: unknown) => {
+        told(toError(error));
+      });
   };
 
   return {
     async open() {
       await opened();
     },
-    async publish(message, signal) {
-      if (signal?.aborted) throw abortReason(signal);
-      // In one way for all, so that messages go out in the order of their calls.
-      const publishing = opened().then(({ handle }) => {
+    publish(message, signal) {
+      return new Promise((resolve, reject) => {
         if (signal?.aborted) throw abortReason(signal);
-        return send(handle, message);
+        // A publish that is on its way cannot be cancelled: a message that was given up may still arrive.
+        const forget =
+          signal &&
+          onAbort(signal, () => {
+            reject(abortReason(signal));
+          });
+        handOver(message, signal, (error) => {
+          forget?.();
+          if (error) reject(error);
+          else resolve();
+        });
       });
-      outstanding.add(publishing);
-      const forget = (): void => {
-        outstanding.delete(publishing);
-      };
-      publishing.then(forget, forget);
-      // A publish that is on its way cannot be cancelled: a message that was given up may still arrive.
-      await (signal ? abortable(publishing, signal) : publishing);
     },
     async close() {
       if (!isOpened) return;
-      const { handle, client } = await opened();
+      const { topic: to, client } = await opened();
       const timeout = new AbortController();
       const cancel = clock.after(shutdownTimeoutMillis, () => {
         timeout.abort(new Error(`shutdownTimeout of ${shutdownTimeoutMillis} ms was used up`));
       });
       try {
         // Each message's own publish told how it ended; here only that it ended matters.
-        await abortable(Promise.allSettled([handle.flush(), ...outstanding]), timeout.signal);
+        await abortable(Promise.allSettled([to.flush(), outstanding.none()]), timeout.signal);
       } finally {
         cancel();
         await client.close();
       }
     },
   };
+}
+
+/**
+ * The client's own way to a request (6.3.0) copies all of it and replaces the text `{{projectId}}` wherever it finds it, in
+ * the attributes of messages too: they would arrive changed, at the price of all other work on them.
+ */
+const requestAsItIs =
+  (client: PubSub, { name }: Topic): Topic['request'] =>
+  (config, callback) => {
+    const { method, reqOpts, gaxOpts } = config;
+    if (!client.isOpen) {
+      client.request(config, callback);
+      return;
+    }
+    client.getClient_(config, (error, api) => {
+      const call = api?.[method];
+      if (error || !call) {
+        callback((error ?? new TypeError(`the client has no ${method}`)) as Parameters<typeof callback>[0]);
+        return;
+      }
+      // The topic of a function's own project is named once that is known.
+      const topic = name.replace('{{projectId}}', client.projectId);
+      call.call(api, { ...reqOpts, topic }, gaxOpts, callback);
+    });
+  };
+
+/** Takes why a message was not published; undefined: it was. */
+type Told = (error: Error | undefined) => void;
+
+/** Publishes that nobody has answered yet, those that were given up included: the client's own flush forgets them. */
+class Outstanding {
+  #count = 0;
+  #idle: PromiseWithResolvers<undefined> | undefined;
+
+  add(): void {
+    this.#count += 1;
+  }
+
+  remove(): void {
+    this.#count -= 1;
+    if (this.#count > 0) return;
+    this.#idle?.resolve(undefined);
+    this.#idle = undefined;
+  }
+
+  /** Resolves when there is none. */
+  none(): Promise<undefined> {
+    if (this.#count === 0) return Promise.resolve(undefined);
+    this.#idle ??= Promise.withResolvers<undefined>();
+    return this.#idle.promise;
+  }
 }
 
 /** A message was not published, because an earlier one of its ordering key was not. */

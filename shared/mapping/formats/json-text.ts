@@ -35,10 +35,33 @@ const LOWER_E = 0x65;
 /** Deeper nesting than any record has; the bound keeps the recursion here off the end of the stack. */
 const MAX_DEPTH = 200;
 
-/** Parses JSON into a marked tree. Throws a `SyntaxError` as `JSON.parse` does. */
+/** Parses JSON into a marked tree. Throws a `SyntaxError` as `JSON.parse` does, which knows nothing of where it was made. */
 export function parseMarked(text: string): MarkedTree {
-  if (mayHoldMark(text)) return JSON.parse(text, markInReviver) as MarkedTree;
-  return JSON.parse(markNumbers(text)) as MarkedTree;
+  const { stackTraceLimit } = Error;
+  // One message may hold a hundred thousand texts that are no JSON: noting the place of an error is most of its cost.
+  Error.stackTraceLimit = 0;
+  try {
+    if (mayHoldMark(text)) return JSON.parse(text, markInReviver) as MarkedTree;
+    return JSON.parse(markNumbers(text)) as MarkedTree;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** Where the parser stopped in a text that is no JSON; undefined where it does not say. */
+export function positionOfError(text: string, error: unknown): number | undefined {
+  // Marks move what is behind them: then the text is parsed again without.
+  const told = mayHoldMark(text) || markNumbers(text) === text ? error : errorOf(text);
+  const position = told instanceof SyntaxError ? /at position (\d+)/.exec(told.message)?.[1] : undefined;
+  return position === undefined ? undefined : Number(position);
+}
+
+function errorOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Parses JSON without losing a digit. Throws a `SyntaxError`, or a `RecordError` for nesting deeper than 200. */

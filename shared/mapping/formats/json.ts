@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { RecordError } from '../../base/errors.ts';
 import type { FieldValue } from '../values/field-value.ts';
-import { type MarkedTree, parseMarked, unmark } from './json-text.ts';
+import { type MarkedTree, parseMarked, positionOfError, unmark } from './json-text.ts';
 import type { RecordDecoder } from './record-decoder.ts';
 
 /** JSON records: any JSON value, in UTF-8, without loss. */
@@ -16,11 +16,14 @@ function decodeMarked(data: Buffer): MarkedTree {
   const text = data.toString('utf8');
   try {
     return parseMarked(text);
-  } catch {
-    // The parser's own error quotes the text, so only its position is kept.
+  } catch (error) {
     const seen = encodingOf(data);
     if (seen !== undefined) throw new RecordError(`record: must be JSON in UTF-8, got ${seen}`);
-    throw new RecordError(`record: must be JSON, got other text${positionOfError(text)}`);
+    // The parser's own error quotes the text, so only its position is kept.
+    const position = positionOfError(text, error);
+    throw new RecordError(
+      `record: must be JSON, got other text${position === undefined ? '' : ` at position ${position}`}`,
+    );
   }
 }
 
@@ -32,15 +35,4 @@ function encodingOf(data: Buffer): string | undefined {
   const isUtf16 =
     start.startsWith('\u00ff\u00fe') || start.startsWith('\u00fe\u00ff') || start.slice(0, 2).includes('\0');
   return isUtf16 ? 'UTF-16' : undefined;
-}
-
-/** Where the parser stopped, from the unmarked text, whose positions are the publisher's. */
-function positionOfError(text: string): string {
-  try {
-    JSON.parse(text);
-    return '';
-  } catch (error) {
-    const position = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
-    return position === undefined ? '' : ` at position ${position}`;
-  }
 }

@@ -1,4 +1,5 @@
 import type { BenchCase } from '../support/case.ts';
+import { badLinesCase } from './bad-lines/case.ts';
 import { cbtImportCase } from './cbt-import/case.ts';
 import { coldStartCase } from './cold-start/case.ts';
 import { dataPlaneCase } from './data-plane/case.ts';
@@ -10,6 +11,7 @@ export const BULK_CASES: readonly BenchCase[] = [
   dataPlaneCase,
   cbtImportCase,
   httpCase,
+  badLinesCase,
   stalledMemoryCase,
   coldStartCase,
 ];

@@ -18,9 +18,13 @@ export function preparedPushes(messages: number, shape: PushShape): Buffer[] {
   return Array.from({ length: messages }, (_, message) => {
     const first = message * shape.recordsPerMessage;
     const lines = Array.from({ length: shape.recordsPerMessage }, (_unused, index) => record(first + index));
-    return httpRequest(pushBody(String(message), lines.join('\n')));
+    return pushOfLines(String(message), lines);
   });
 }
+
+/** A prepared push of one message. */
+export const pushOfLines = (messageId: string, lines: readonly string[]): Buffer =>
+  httpRequest(pushBody(messageId, lines.join('\n')));
 
 /** The wrapped body of a push subscription, with both spellings of its fields, as the service sends it. */
 function pushBody(messageId: string, data: string): string {

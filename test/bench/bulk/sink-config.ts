@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { TABLE } from './rows.ts';
+import { FAMILY, TABLE } from './rows.ts';
 
 const SERIALIZER = fileURLToPath(new URL('functions/rows-serializer.ts', import.meta.url));
 
@@ -20,6 +20,15 @@ export const SINK_CONFIG = {
   pipelines: {
     single: pipeline('single'),
     many: pipeline('ndjson'),
+    lines: {
+      kind: 'bulk-sink',
+      topic: 'rows',
+      table: TABLE,
+      framing: 'ndjson',
+      mapping: { rowKey: '${key}', families: { [FAMILY]: { columns: { value: 'string' } } } },
+      failurePolicy: 'dead-letter',
+      deadLetter: { topic: 'projects/bench/topics/letters' },
+    },
     stalled: pipeline('ndjson', {
       // Bytes are to be the bound that binds.
       writerOptions: { maxInFlightBytes: `${STALL_IN_FLIGHT_BYTES / 1024 / 1024}MiB`, maxInFlightEntries: 100_000 },

@@ -6,13 +6,14 @@ import {
   MutateRowsResponse,
   ReadModifyWriteRowResponse,
 } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { PublishResponse } from '../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { EntryCounter } from './entry-counter.ts';
 import type { NullServerOptions, NullServerReady } from './null-server.ts';
 import { programArgument, tellStarter } from './program.ts';
 
 /**
  * A Bigtable that answers every `MutateRows`, `CheckAndMutateRow` and `ReadModifyWriteRow` with success and stores
- * nothing. At SIGUSR2 it goes on taking requests and
+ * nothing, and a Pub/Sub that does the same with every `Publish`. At SIGUSR2 it goes on taking requests and
  * answers none of them for `stallMillis`.
  */
 const { stallMillis } = programArgument() as NullServerOptions;
@@ -40,6 +41,8 @@ const UNARY_RESPONSES: Readonly<Record<string, Buffer>> = {
     ReadModifyWriteRowResponse.encode({ row: CHANGED_ROW }).finish(),
   ),
 };
+
+const PUBLISH = '/google.pubsub.v1.Publisher/Publish';
 
 let stalled: Promise<void> = Promise.resolve();
 process.on('SIGUSR2', () => {
@@ -70,7 +73,8 @@ server.on('stream', (stream, { ':path': path = '' }) => {
     const { entries } = counter;
     stalled.then(
       () => {
-        if (!stream.destroyed) answer(stream, responseFor(entries));
+        if (stream.destroyed) return;
+        answer(stream, path === PUBLISH ? publishResponse(entries) : responseFor(entries));
       },
       () => undefined,
     );
@@ -105,6 +109,10 @@ function responseFor(entries: number): Buffer {
   responses.set(entries, framed);
   return framed;
 }
+
+/** Messages are the same field of their request as entries are. */
+const publishResponse = (messages: number): Buffer =>
+  framedMessage(PublishResponse.encode({ messageIds: Array.from({ length: messages }, () => 'id') }).finish());
 
 function framedMessage(message: Uint8Array): Buffer {
   const framed = Buffer.alloc(5 + message.length);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigError, RedeliverError, toError } from '../../../shared/base/errors.ts';
+import { ConfigError, RecordError, RedeliverError, toError } from '../../../shared/base/errors.ts';
 
 test('an Error passes as it is, anything else becomes one and is kept as the cause', () => {
   const error = new TypeError('as it is');
@@ -46,4 +46,9 @@ test('a redelivery keeps its reason, its name and its cause', () => {
     'again',
     cause,
   ]);
+});
+
+test('an error of a record notes no place, because a message may make very many; one that is ours to look for does', () => {
+  expect(new RecordError('record: must be JSON').stack).toBe('RecordError: record: must be JSON');
+  expect(new RedeliverError('transient', 'no').stack).toContain('errors.test.ts');
 });

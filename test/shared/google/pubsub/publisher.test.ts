@@ -71,6 +71,30 @@ test('a publish resolves when the topic holds the message, with its data and att
   await topic.close();
 });
 
+test('what a message says arrives as it is, where the client puts the project in the place of its own token', async () => {
+  const topic = open();
+  const said = '{{projectId}} ${project} {{projectId}}';
+  await topic.publish(message(said, { origin: said }), signal);
+  expect(await pulled()).toEqual([{ text: said, attributes: { origin: said } }]);
+  await topic.close();
+});
+
+test('a topic of the function’s own project is named by its id alone', async () => {
+  vi.stubEnv('GOOGLE_CLOUD_PROJECT', 'letters');
+  const topic = open('dlq');
+  await topic.publish(message('by id'), signal);
+  expect((await pulled()).map(({ text }) => text)).toEqual(['by id']);
+  await topic.close();
+});
+
+test('a message that comes after the close is refused, and opens no client anew', async () => {
+  const topic = open();
+  await topic.publish(message('before'), signal);
+  await topic.close();
+  await expect(topic.publish(message('after'), signal)).rejects.toThrow('closed');
+  expect((await pulled()).map(({ text }) => text)).toEqual(['before']);
+});
+
 test('messages that are due together are each confirmed', async () => {
   const topic = open();
   const texts = Array.from({ length: 20 }, (_, index) => `message ${index}`);
