@@ -56,7 +56,7 @@ export const METRICS = {
   batchEntries: distribution('Entries in one MutateRows request.', '1'),
   requestLatency: distribution('Time from sending a MutateRows request to its last answer.', 'ms'),
   throttledTime: counter(
-    'Time that requests waited because Bigtable asked for a lower rate (RateLimitInfo or RESOURCE_EXHAUSTED).',
+    'Time that requests waited because the service asked for a lower rate: Bigtable by RateLimitInfo or RESOURCE_EXHAUSTED, in a source Pub/Sub by RESOURCE_EXHAUSTED.',
     undefined,
     'ms',
   ),
@@ -155,6 +155,18 @@ export const METRICS = {
   tickConflicts: counter('Ticks that ended because what they read was changed meanwhile, each time anew.'),
   tickFailures: counter('Ticks that failed. Whatever one left, the next repairs.'),
   leasesLost: counter('Times that a coordinator found its lease taken over by another in the middle of its run.'),
+
+  // Sources: messages on their way to a topic.
+  emissionWindowBytes: gauge(
+    'Messages of a source that are not confirmed yet, as held against maxOutstandingBytes: their size, with 512 B for each.',
+    'By',
+  ),
+  messagesPublished: counter(
+    'Messages of a source whose publish was confirmed, repetitions included. Letters are among them.',
+  ),
+  bytesPublished: counter('Size of the messages counted by messagesPublished, attributes included.', undefined, 'By'),
+  publishLatency: distribution('Time from sending a Publish request to its answer or failure.', 'ms'),
+  publishRetries: counter('Publish requests that were sent again after a transient answer or none.'),
 
   // Messages.
   messagesAcknowledged: counter('Messages answered with 204.'),

@@ -1,67 +1,93 @@
-import type { OutgoingMessage } from '../model/publishing.ts';
-import type { EmissionError, RefusedMessage } from './failure.ts';
+import { onAbort } from '../base/abort.ts';
+import type { Runtime } from '../base/runtime.ts';
+import type { Publisher } from '../model/publishing.ts';
+import { ByteBudget } from './byte-budget.ts';
+import { endedBy } from './deliver.ts';
+import { EmissionError } from './failure.ts';
+import type { SendPublish } from './ports.ts';
+import { singlePublisher } from './single-message.ts';
+import { TopicPublisher } from './topic-publisher.ts';
+import { type TopicProblem, TopicState } from './topic-state.ts';
+import type { UnitEmission, UnitOptions } from './unit.ts';
+import { Unit } from './unit-emission.ts';
 
-/** How the messages of one unit are made and what becomes of those that cannot be published. */
-export interface UnitOptions {
-  /** `projects/p/topics/t`. */
-  readonly topic: string;
-  /** Records that are packed into one message as NDJSON; 1: each is a message of its own. */
-  readonly maxRecordsPerMessage: number;
-  /** A message above 9.5 MB with its attributes. `parts`: numbered, of one key, in order. */
-  readonly oversizedMessage: 'fail' | 'parts' | 'quarantine';
-  /** A message that the service refuses alone, for its own sake. */
-  readonly failurePolicy: 'fail' | 'dead-letter';
-  /**
-   * Publishes a letter for a message that is to be quarantined or dead-lettered, and resolves when that is confirmed:
-   * the message then counts as handed on. Until then nothing of its ordering key leaves. A rejection fails the unit.
-   */
-  readonly setApart: (refused: RefusedMessage, signal: AbortSignal) => Promise<void>;
+export type { UnitEmission, UnitOptions } from './unit.ts';
+
+export interface EmissionDependencies {
+  readonly send: SendPublish;
+  readonly runtime: Runtime;
+  /** How long the lease surely lasts: no attempt begins that would not end 2 s before. */
+  readonly remainingMillis: () => number;
+  /** Ends everything: the slot's time is used up, or its lease is lost. */
+  readonly signal: AbortSignal;
+  /** Bytes on their way, over all units, of messages below the cap: one more may exceed it. */
+  readonly maxOutstandingBytes: number;
+}
+
+/** The way of all units of one slot to their topics, under one bound of bytes on their way. */
+export interface Emission {
+  open<Position>(options: UnitOptions): UnitEmission<Position>;
+  /** A topic for messages that are waited for one by one: letters, the end of a run. */
+  publisher(topic: string): Publisher;
+  /** What keeps a topic from taking messages, for the status of a run; undefined when nothing does. */
+  readonly problem: TopicProblem | undefined;
+  /** Ends what is left. Not before every unit is settled, or nobody counts on what is on its way. */
+  close(): void;
 }
 
 /**
- * One unit's way to its topic, used by one reader, which awaits each `emit` before it goes on.
- *
- * @example
- * const unit = emission.open<ScanPosition>(options, session.signal);
- * for await (const row of rows) {
- *   for (const message of form(row)) await unit.emit(message);   // undefined where nothing must be waited for
- *   unit.pass(positionAfter(row));
- * }
+ * A message's way: it waits for room in the budget, enters the window of its unit, waits in the line of its ordering key,
+ * leaves in a request with what gathered beside it, and is confirmed; then the position of its unit may move.
  */
-export interface UnitEmission<Position> {
-  /** Aborts, with an {@link EmissionError}, when the unit has failed: its reader may stop. */
-  readonly failed: AbortSignal;
-  /** Why the unit hands nothing more on. */
-  readonly failure: EmissionError | undefined;
-  /** Nothing is on its way. */
-  readonly isIdle: boolean;
-  /** Everything handed on so far is confirmed. */
-  readonly isConfirmed: boolean;
-  /**
-   * Hands one message, or one record of a packed message, over; waits while `maxOutstandingBytes` are on their way.
-   * Undefined where there was nothing to wait for. Rejects with an {@link EmissionError} when the unit has failed.
-   */
-  emit(message: OutgoingMessage): Promise<void> | undefined;
-  /** The unit has come so far: behind everything that was emitted until now. Not while an `emit` is waited for. */
-  pass(position: Position): void;
-  /** Sends what waits to be packed with more: before a commit, and at the end of a range. */
-  flush(): void;
-  /** The reader cannot go on. What was emitted before goes on to its end, and counts. */
-  fail(error: EmissionError): void;
-  /** The newest position that may be committed; undefined when none is newer than the one taken before. */
-  takeCommittable(): Position | undefined;
-  /**
-   * Resolves when no attempt of the unit is on its way: only then may it be read again from its position, or be given
-   * back as finished. Flushes. Rejects with the reason of `signal` when that aborts before.
-   */
-  settled(signal: AbortSignal): Promise<void>;
-}
+export function createEmission(dependencies: EmissionDependencies): Emission {
+  const { runtime, signal, maxOutstandingBytes } = dependencies;
+  const topics = new Map<string, { readonly publisher: TopicPublisher; readonly state: TopicState }>();
+  const units = new Set<Unit<unknown>>();
 
-/** The way of all units of a slot to their topics, under one bound of bytes on their way. */
-export interface Emission {
-  /** @param signal ends everything of the unit: the slot's time is used up or its lease is lost. */
-  open<Position>(options: UnitOptions, signal: AbortSignal): UnitEmission<Position>;
-  /** What keeps publishing from going on, for the status of a run; undefined when nothing does. */
-  readonly problem: { readonly topic: string; readonly message: string; readonly sinceMillis: number } | undefined;
-  close(): void;
+  /** Whoever waits for room waits for what is on its way: it must not be what waits to be packed with more. */
+  const flushIfPacked = (): void => {
+    let packed = 0;
+    for (const unit of units) packed += unit.packedBytes;
+    if (packed < maxOutstandingBytes / 2) return;
+    for (const unit of units) unit.flush();
+  };
+  const budget = new ByteBudget(maxOutstandingBytes, flushIfPacked);
+  runtime.metrics.observe('emissionWindowBytes', () => budget.bytes);
+
+  const topicOf = (topic: string): { readonly publisher: TopicPublisher; readonly state: TopicState } => {
+    let known = topics.get(topic);
+    if (!known) {
+      const state = new TopicState(topic, runtime);
+      known = { state, publisher: new TopicPublisher({ ...dependencies, state }) };
+      topics.set(topic, known);
+    }
+    return known;
+  };
+  const endAll = (reason: EmissionError): void => {
+    for (const unit of units) unit.fail(reason);
+  };
+  const forget = onAbort(signal, () => {
+    endAll(endedBy(signal));
+  });
+
+  return {
+    open<Position>(options: UnitOptions) {
+      const { publisher } = topicOf(options.topic);
+      const unit: Unit<Position> = new Unit<Position>(options, { budget, publisher, signal }, () => {
+        units.delete(unit);
+      });
+      units.add(unit);
+      if (signal.aborted) unit.fail(endedBy(signal));
+      return unit;
+    },
+    publisher: (topic) => singlePublisher(topic, topicOf(topic).publisher),
+    get problem() {
+      for (const { state } of topics.values()) if (state.problem) return state.problem;
+      return undefined;
+    },
+    close() {
+      forget();
+      endAll(new EmissionError('ended', 'the slot gave everything back'));
+    },
+  };
 }

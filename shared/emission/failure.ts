@@ -20,7 +20,11 @@ export class EmissionError extends ConnectorError {
   /** The service's words, where it said any. */
   readonly status: Status | undefined;
 
-  constructor(kind: FailureKind, message: string, { status, cause }: { status?: Status; cause?: unknown } = {}) {
+  constructor(
+    kind: FailureKind,
+    message: string,
+    { status, cause }: { readonly status?: Status | undefined; readonly cause?: unknown } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.status = status;

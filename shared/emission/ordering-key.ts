@@ -36,7 +36,7 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 /** FNV-1a of 32 bits, stirred once more, because keys often differ in their last bytes alone. */
 function hash(bytes: Buffer): number {
   let state = 0x811c9dc5;
-  for (let index = 0; index < bytes.length; index += 1) state = Math.imul(state ^ (bytes[index] as number), 0x01000193);
+  for (const byte of bytes) state = Math.imul(state ^ byte, 0x01000193);
   state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
   state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
   return (state ^ (state >>> 16)) >>> 0;

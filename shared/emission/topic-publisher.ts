@@ -1,0 +1,201 @@
+import { Queue } from '../base/queue.ts';
+import { type Course, deliver, type Place } from './deliver.ts';
+import { isHeldBack, type Outbound } from './outbound.ts';
+import { shareOf } from './pace.ts';
+import { requestFill } from './request-fill.ts';
+
+/** Requests without an ordering key that are out at once. */
+const KEYLESS_REQUESTS = 4;
+
+/** Requests that are out at once, by any key. */
+const MAX_REQUESTS = 64;
+
+/** New requests wait while so much is out: what they hold is in memory a second and a third time. */
+const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
+
+/** A request of so much costs hardly more for each message than a larger one. */
+const LARGE_BYTES = 64 * 1024;
+
+/** Requests with little in them, that are out at once: each costs as much as a hundred messages. */
+const MIN_SMALL_REQUESTS = 4;
+/** More of them when many keys wait: one in so many may leave. */
+const KEYS_PER_SMALL_REQUEST = 8;
+
+/** What waits to be sent of one ordering key, or without one. */
+interface Lane {
+  readonly key: string;
+  readonly queue: Queue<Outbound>;
+  bytes: number;
+  /** Deliveries under way: of a key one at most, so that nothing overtakes. */
+  deliveries: number;
+  /** Whether it stands in the line of all, and in that of lanes with much in them. */
+  isInLine: boolean;
+  isInLargeLine: boolean;
+}
+
+/**
+ * Group commit for one topic: of each ordering key one request is outstanding, and what arrives meanwhile leaves together;
+ * without a key a few requests at a time. So a lone message leaves at once, and a busy topic fills its requests without a
+ * timer between the two.
+ *
+ * Many keys must not become many small requests: only a few requests with little in them are out at once, longest
+ * waiting first, while those of keys that have gathered much pass beside them.
+ *
+ * What must stay true: every message that was added ends exactly once; nothing is thrown from a timer.
+ */
+export class TopicPublisher {
+  readonly #course: Course;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #line = new Queue<Lane>();
+  readonly #largeLine = new Queue<Lane>();
+  #requests = 0;
+  #smallRequests = 0;
+  #requestBytes = 0;
+  #isPumpDue = false;
+  #isThrottled = false;
+
+  constructor(course: Course) {
+    this.#course = course;
+  }
+
+  /** Takes a message that leaves in its turn. Its owner is told how it ended. */
+  add(message: Outbound): void {
+    const lane = this.#laneOf(message.message.orderingKey ?? '');
+    lane.queue.push(message);
+    lane.bytes += message.bytes;
+    this.#queue(lane);
+    this.#pumpSoon();
+  }
+
+  /** Ends what waits and may not leave any more, because an earlier message of its owner failed. */
+  dropHeldBack(): void {
+    for (const lane of this.#lanes.values()) {
+      lane.queue.keep((message) => {
+        if (!isHeldBack(message)) return true;
+        lane.bytes -= message.bytes;
+        message.owner.failed(message, undefined);
+        return false;
+      });
+      if (lane.queue.length === 0 && lane.deliveries === 0) this.#lanes.delete(lane.key);
+    }
+  }
+
+  #laneOf(key: string): Lane {
+    const known = this.#lanes.get(key);
+    if (known) return known;
+    const queue = new Queue<Outbound>();
+    const lane = { key, queue, bytes: 0, deliveries: 0, isInLine: false, isInLargeLine: false };
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  /** Puts the lane where it is looked for, if something of it may leave. */
+  #queue(lane: Lane): void {
+    if (!mayLeave(lane)) return;
+    if (!lane.isInLine) {
+      lane.isInLine = true;
+      this.#line.push(lane);
+    }
+    if (lane.bytes >= LARGE_BYTES && !lane.isInLargeLine) {
+      lane.isInLargeLine = true;
+      this.#largeLine.push(lane);
+    }
+  }
+
+  /** What arrives in one turn leaves in one request. */
+  #pumpSoon(): void {
+    if (this.#isPumpDue) return;
+    this.#isPumpDue = true;
+    this.#course.runtime.clock.soon(() => {
+      this.#isPumpDue = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    for (let lane = this.#next(); lane; lane = this.#next()) {
+      this.#start(lane, this.#take(lane));
+    }
+    this.#noteThrottling();
+  }
+
+  /** The lane whose turn it is; undefined when none may leave. */
+  #next(): Lane | undefined {
+    if (this.#requests >= this.#share(MAX_REQUESTS) || this.#requestBytes >= this.#share(MAX_REQUEST_BYTES)) {
+      return undefined;
+    }
+    const smallRequests = Math.max(MIN_SMALL_REQUESTS, Math.floor(this.#line.length / KEYS_PER_SMALL_REQUEST));
+    if (this.#smallRequests < this.#share(smallRequests)) {
+      for (let lane = this.#line.take(); lane; lane = this.#line.take()) {
+        lane.isInLine = false;
+        if (mayLeave(lane)) return lane;
+      }
+    }
+    for (let lane = this.#largeLine.take(); lane; lane = this.#largeLine.take()) {
+      lane.isInLargeLine = false;
+      if (mayLeave(lane) && lane.bytes >= LARGE_BYTES) return lane;
+    }
+    return undefined;
+  }
+
+  /** Takes what leaves in one request. */
+  #take(lane: Lane): Outbound[] {
+    const { queue } = lane;
+    const belongs = requestFill(this.#course.state.pace);
+    const taken: Outbound[] = [];
+    for (let head = queue.head; head && belongs(head); head = queue.head) {
+      queue.take();
+      lane.bytes -= head.bytes;
+      taken.push(head);
+    }
+    return taken;
+  }
+
+  #start(lane: Lane, messages: readonly Outbound[]): void {
+    const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
+    const small = bytes < LARGE_BYTES ? 1 : 0;
+    this.#requests += 1;
+    this.#smallRequests += small;
+    this.#requestBytes += bytes;
+    lane.deliveries += 1;
+    this.#queue(lane);
+    const count = (by: 1 | -1): void => {
+      this.#smallRequests += by * small;
+      this.#requestBytes += by * bytes;
+      if (by < 0) this.#pumpSoon();
+    };
+    const place: Place = {
+      leave: () => {
+        count(-1);
+      },
+      retake: () => {
+        count(1);
+      },
+    };
+    const end = (): void => {
+      this.#requests -= 1;
+      lane.deliveries -= 1;
+      count(-1);
+      if (lane.queue.length > 0) this.#queue(lane);
+      else if (lane.deliveries === 0) this.#lanes.delete(lane.key);
+    };
+    count(1);
+    deliver(messages, this.#course, place).then(end, end);
+  }
+
+  #share(full: number): number {
+    return shareOf(this.#course.state.pace, full);
+  }
+
+  #noteThrottling(): void {
+    const { pace, throttle } = this.#course.state;
+    const isThrottled = pace.share < 1 && this.#line.length > 0;
+    if (isThrottled === this.#isThrottled) return;
+    this.#isThrottled = isThrottled;
+    if (isThrottled) throttle.begin();
+    else throttle.end();
+  }
+}
+
+const mayLeave = ({ key, queue, deliveries }: Lane): boolean =>
+  queue.length > 0 && deliveries < (key === '' ? KEYLESS_REQUESTS : 1);

@@ -1,0 +1,216 @@
+import { onAbort } from '../base/abort.ts';
+import type { OutgoingMessage } from '../model/publishing.ts';
+import { EmissionError } from './failure.ts';
+import { Pack, packProblem } from './pack.ts';
+import { partsOf } from './parts.ts';
+import type { WireMessage } from './ports.ts';
+import type { UnitEmission, UnitOptions } from './unit.ts';
+import { UnitMessages, type UnitSurroundings } from './unit-messages.ts';
+import type { WindowEntry } from './unit-window.ts';
+import { attributeFields, brokenRule, MAX_MESSAGE_BYTES, wireMessage } from './wire-message.ts';
+
+/** What a message takes of memory beside its bytes, and a record of a pack. */
+const MESSAGE_OVERHEAD_BYTES = 512;
+const RECORD_OVERHEAD_BYTES = 128;
+
+/** Room in a packed message for what is not its records, beside the attributes of its unit. */
+const PACK_ENVELOPE_BYTES = 4096;
+
+interface OpenPack<Position> {
+  readonly pack: Pack;
+  readonly entry: WindowEntry<Position>;
+}
+
+/** What one unit emits: alone or packed, whole or in parts, or set apart unsent. */
+export class Unit<Position> implements UnitEmission<Position> {
+  readonly #options: UnitOptions;
+  readonly #messages: UnitMessages<Position>;
+  /** Attributes of every message, encoded. */
+  readonly #common: Buffer;
+  readonly #maxPackBytes: number;
+  /** By ordering key, empty for none. */
+  readonly #packs = new Map<string, OpenPack<Position>>();
+  readonly close: () => void;
+
+  /** @param onClose the unit is given back, or has failed. */
+  constructor(options: UnitOptions, surroundings: UnitSurroundings, onClose: () => void) {
+    this.#options = options;
+    this.#messages = new UnitMessages(options, surroundings);
+    this.#common = attributeFields(options.attributes);
+    this.#maxPackBytes = MAX_MESSAGE_BYTES - PACK_ENVELOPE_BYTES - this.#common.length;
+    onAbort(this.failed, () => {
+      this.#endPacks();
+      onClose();
+    });
+    this.close = onClose;
+  }
+
+  get failed(): AbortSignal {
+    return this.#messages.failing;
+  }
+
+  get failure(): EmissionError | undefined {
+    return this.#messages.failure;
+  }
+
+  get isIdle(): boolean {
+    return this.#messages.window.isIdle;
+  }
+
+  get isConfirmed(): boolean {
+    return this.#messages.window.isConfirmed;
+  }
+
+  /** Bytes of the budget that wait to be packed with more. */
+  get packedBytes(): number {
+    let bytes = 0;
+    for (const { entry } of this.#packs.values()) bytes += entry.bytes;
+    return bytes;
+  }
+
+  emit(message: OutgoingMessage): Promise<void> | undefined {
+    const { failure } = this.#messages;
+    if (failure) return Promise.reject(failure);
+    return this.#options.maxRecordsPerMessage > 1 ? this.#emitRecord(message) : this.#emitMessage(message);
+  }
+
+  pass(position: Position): void {
+    this.#messages.window.pass(position);
+  }
+
+  flush(): void {
+    for (const key of this.#packs.keys()) this.#closePack(key);
+  }
+
+  fail(error: EmissionError): void {
+    // At the end of a slot not even what was emitted before begins to leave any more.
+    this.#messages.fail(error, error.kind === 'ended' ? 0 : Infinity);
+  }
+
+  takeCommittable(): Position | undefined {
+    this.flush();
+    return this.#messages.window.takeCommittable();
+  }
+
+  settled(signal: AbortSignal): Promise<void> {
+    this.flush();
+    return this.#messages.settled(signal);
+  }
+
+  #emitMessage(message: OutgoingMessage): Promise<void> | undefined {
+    const wire = wireMessage(message, this.#common);
+    const problem = brokenRule(message, this.#options.attributes);
+    if (problem !== undefined) return this.#emitRefused(message, wire, problem);
+    if (wire.bytes > MAX_MESSAGE_BYTES) return this.#emitOversized(message, wire);
+    return this.#emitWhole(message, wire, undefined);
+  }
+
+  #emitWhole(message: OutgoingMessage, wire: WireMessage, problem: string | undefined): Promise<void> | undefined {
+    const bytes = wire.bytes + MESSAGE_OVERHEAD_BYTES;
+    const waiting = this.#messages.take(bytes);
+    if (!waiting) {
+      this.#messages.leave(this.#messages.window.enter(bytes), message, wire, problem);
+      return undefined;
+    }
+    return waiting.then(() => {
+      this.#messages.leave(this.#messages.window.enter(bytes), message, wire, problem);
+    });
+  }
+
+  #emitRefused(message: OutgoingMessage, wire: WireMessage, problem: string): Promise<void> | undefined {
+    const { failurePolicy, topic } = this.#options;
+    if (failurePolicy === 'dead-letter') return this.#emitWhole(message, wire, problem);
+    return this.#failNow(new EmissionError('refused', `a message for ${topic} breaks a rule of Pub/Sub: ${problem}`));
+  }
+
+  #emitOversized(message: OutgoingMessage, wire: WireMessage): Promise<void> | undefined {
+    const { oversizedMessage, topic } = this.#options;
+    const problem = `a message has ${wire.bytes} bytes with its attributes, above the ${MAX_MESSAGE_BYTES} that are published`;
+    switch (oversizedMessage) {
+      case 'fail':
+        return this.#failNow(new EmissionError('oversized', `${topic}: ${problem}; see oversizedMessage`));
+      case 'quarantine':
+        return this.#emitWhole(message, wire, problem);
+      case 'parts':
+        return this.#emitParts(message, wire.fields.length);
+    }
+  }
+
+  /** One after the other, so that only what the budget has room for is on its way. */
+  async #emitParts(message: OutgoingMessage, overheadBytes: number): Promise<void> {
+    for (const part of partsOf(message, MAX_MESSAGE_BYTES, overheadBytes)) {
+      if (this.failure) throw this.failure;
+      await this.#emitMessage(part);
+    }
+  }
+
+  /** Whatever was emitted before goes on to its end, and counts. */
+  #failNow(error: EmissionError): Promise<void> {
+    this.#messages.fail(error, Infinity);
+    return Promise.reject(error);
+  }
+
+  #emitRecord(message: OutgoingMessage): Promise<void> | undefined {
+    const problem = packProblem(message.data);
+    if (problem !== undefined || message.data.length + 1 > this.#maxPackBytes) {
+      // Nothing of its key may leave after it that came before.
+      this.#closePack(message.orderingKey ?? '');
+      if (problem === undefined) return this.#emitMessage(message);
+      return this.#emitRefused(message, wireMessage(message, this.#common), problem);
+    }
+    const bytes = message.data.length + RECORD_OVERHEAD_BYTES;
+    const waiting = this.#messages.take(bytes);
+    if (!waiting) {
+      this.#pack(message, bytes);
+      return undefined;
+    }
+    return waiting.then(() => {
+      this.#pack(message, bytes);
+    });
+  }
+
+  #pack({ data, orderingKey }: OutgoingMessage, bytes: number): void {
+    const { window } = this.#messages;
+    const key = orderingKey ?? '';
+    let open = this.#packs.get(key);
+    if (open && open.pack.bytes + data.length + 1 > this.#maxPackBytes) {
+      this.#closePack(key);
+      open = undefined;
+    }
+    if (!open) {
+      open = { pack: new Pack(orderingKey), entry: window.enter(0) };
+      this.#packs.set(key, open);
+    }
+    open.pack.add(data);
+    window.grow(open.entry, bytes);
+    if (open.pack.records >= this.#options.maxRecordsPerMessage) this.#closePack(key);
+  }
+
+  #closePack(key: string): void {
+    const open = this.#packs.get(key);
+    if (!open) return;
+    this.#packs.delete(key);
+    const { pack, entry } = open;
+    const { attributes, failurePolicy, topic } = this.#options;
+    const message = pack.close();
+    const problem = brokenRule(message, attributes);
+    if (problem === undefined || failurePolicy === 'dead-letter') {
+      this.#messages.leave(entry, message, wireMessage(message, this.#common), problem);
+    } else {
+      const text = `a packed message for ${topic} breaks a rule of Pub/Sub: ${problem}`;
+      this.#messages.failEntry(entry, new EmissionError('refused', text));
+    }
+  }
+
+  /** The unit has failed: what is packed leaves if it comes before the failure, and ends here if not. */
+  #endPacks(): void {
+    for (const [key, { entry }] of this.#packs) {
+      if (entry.sequence <= this.#messages.lastSequence) {
+        this.#closePack(key);
+      } else {
+        this.#packs.delete(key);
+        this.#messages.failEntry(entry, undefined);
+      }
+    }
+  }
+}
