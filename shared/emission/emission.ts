@@ -2,12 +2,12 @@ import { onAbort } from '../base/abort.ts';
 import type { Runtime } from '../base/runtime.ts';
 import type { Publisher } from '../model/publishing.ts';
 import { ByteBudget } from './byte-budget.ts';
-import { endedBy } from './deliver.ts';
+import { endedBy } from './publishing/deliver.ts';
 import { EmissionError } from './failure.ts';
 import type { SendPublish } from './ports.ts';
-import { singlePublisher } from './single-message.ts';
-import { TopicPublisher } from './topic-publisher.ts';
-import { type TopicProblem, TopicState } from './topic-state.ts';
+import { singlePublisher } from './publishing/single-message.ts';
+import { TopicPublisher } from './publishing/topic-publisher.ts';
+import { type TopicProblem, TopicState } from './publishing/topic-state.ts';
 import type { UnitEmission, UnitOptions } from './unit.ts';
 import { Unit } from './unit-emission.ts';
 

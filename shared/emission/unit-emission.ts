@@ -1,13 +1,13 @@
 import { onAbort } from '../base/abort.ts';
 import type { OutgoingMessage } from '../model/publishing.ts';
 import { EmissionError } from './failure.ts';
-import { Pack, packProblem } from './pack.ts';
-import { partsOf } from './parts.ts';
+import { Pack, packProblem } from './messages/pack.ts';
+import { partsOf } from './messages/parts.ts';
 import type { WireMessage } from './ports.ts';
 import type { UnitEmission, UnitOptions } from './unit.ts';
 import { UnitMessages, type UnitSurroundings } from './unit-messages.ts';
 import type { WindowEntry } from './unit-window.ts';
-import { attributeFields, brokenRule, MAX_MESSAGE_BYTES, wireMessage } from './wire-message.ts';
+import { attributeFields, brokenRule, MAX_MESSAGE_BYTES, wireMessage } from './messages/wire-message.ts';
 
 /** What a message takes of memory beside its bytes, and a record of a pack. */
 const MESSAGE_OVERHEAD_BYTES = 512;

@@ -8,7 +8,7 @@ import { EmissionError } from './failure.ts';
 import type { UnitOptions } from './unit.ts';
 import type { Outbound, Owner } from './outbound.ts';
 import type { WireMessage } from './ports.ts';
-import type { TopicPublisher } from './topic-publisher.ts';
+import type { TopicPublisher } from './publishing/topic-publisher.ts';
 import { UnitWindow, type WindowEntry } from './unit-window.ts';
 
 interface UnitMessage<Position> extends Outbound {

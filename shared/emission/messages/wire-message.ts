@@ -1,5 +1,5 @@
-import type { OutgoingMessage } from '../model/publishing.ts';
-import type { WireMessage } from './ports.ts';
+import type { OutgoingMessage } from '../../model/publishing.ts';
+import type { WireMessage } from '../ports.ts';
 
 /**
  * The encoding of a `PubsubMessage`, all but its data, which is copied once, into the request. Pure; a property test holds

@@ -1,11 +1,11 @@
-import { onAbort } from '../base/abort.ts';
-import { abortReason } from '../base/clock.ts';
-import type { Publisher } from '../model/publishing.ts';
-import type { Status } from '../model/status.ts';
-import { EmissionError } from './failure.ts';
-import type { Owner, Outbound } from './outbound.ts';
+import { onAbort } from '../../base/abort.ts';
+import { abortReason } from '../../base/clock.ts';
+import type { Publisher } from '../../model/publishing.ts';
+import type { Status } from '../../model/status.ts';
+import { EmissionError } from '../failure.ts';
+import type { Owner, Outbound } from '../outbound.ts';
 import type { TopicPublisher } from './topic-publisher.ts';
-import { attributeFields, brokenRule, MAX_MESSAGE_BYTES, wireMessage } from './wire-message.ts';
+import { attributeFields, brokenRule, MAX_MESSAGE_BYTES, wireMessage } from '../messages/wire-message.ts';
 
 const NO_ATTRIBUTES = attributeFields({});
 

@@ -1,6 +1,6 @@
-import { Queue } from '../base/queue.ts';
+import { Queue } from '../../base/queue.ts';
 import { type Course, deliver, type Place } from './deliver.ts';
-import { isHeldBack, type Outbound } from './outbound.ts';
+import { isHeldBack, type Outbound } from '../outbound.ts';
 import { shareOf } from './pace.ts';
 import { requestFill } from './request-fill.ts';
 

@@ -1,7 +1,7 @@
-import type { BackoffSchedule } from '../base/backoff.ts';
-import type { Runtime } from '../base/runtime.ts';
-import type { Status } from '../model/status.ts';
-import { EmissionError } from './failure.ts';
+import type { BackoffSchedule } from '../../base/backoff.ts';
+import type { Runtime } from '../../base/runtime.ts';
+import type { Status } from '../../model/status.ts';
+import { EmissionError } from '../failure.ts';
 import { afterConfirmed, afterExhausted, FULL_PACE, type Pace } from './pace.ts';
 import type { PublishVerdict } from './verdict.ts';
 

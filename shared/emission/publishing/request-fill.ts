@@ -1,4 +1,4 @@
-import type { Outbound } from './outbound.ts';
+import type { Outbound } from '../outbound.ts';
 import { type Pace, shareOf } from './pace.ts';
 
 /** Messages of one request: the service's limit. */

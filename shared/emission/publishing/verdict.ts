@@ -1,5 +1,5 @@
-import { STATUSES, type Status } from '../model/status.ts';
-import type { PublishReply } from './ports.ts';
+import { STATUSES, type Status } from '../../model/status.ts';
+import type { PublishReply } from '../ports.ts';
 
 /**
  * The meaning of a reply. A publish may be repeated without harm, so whatever may pass is tried again:

@@ -1,4 +1,4 @@
-import type { OutgoingMessage } from '../model/publishing.ts';
+import type { OutgoingMessage } from '../../model/publishing.ts';
 import { EMISSION_ATTRIBUTES } from './attributes.ts';
 import { sha256 } from './ordering-key.ts';
 
