@@ -12,7 +12,7 @@ import type {
   ResolvedCommon,
   ResolvedSink,
 } from '../../shared/config/resolved.ts';
-import type { BigtableAccess } from '../../shared/google/bigtable/credentials.ts';
+import type { BigtableAccess } from '../../shared/google/bigtable/services.ts';
 import { BodyAdmission, defaultPushedBytes } from '../bodies/admission.ts';
 import type { Intake } from '../bodies/take-body.ts';
 import type { Environment, Surroundings } from './surroundings.ts';

@@ -97,7 +97,15 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ],
   // Whose turn it is and when: what is done in a turn belongs to the capability.
   ['shared/coordinator/', ['shared/model', 'shared/base']],
-  // Messages on their way to a topic: what they are made of belongs to the source.
+  // Messages on their way to a topic: their rows and forms are the source's. Publishing knows nothing of windows.
+  ['shared/emission/messages/', ['shared/model', 'shared/base', 'shared/emission/ports.ts']],
+  [
+    'shared/emission/publishing/',
+    [
+      ...['shared/model', 'shared/base', 'shared/emission/messages/'],
+      ...['ports', 'failure', 'outbound'].map((name) => `shared/emission/${name}.ts`),
+    ],
+  ],
   ['shared/emission/', ['shared/model', 'shared/base']],
   // A reader's lease, fence and positions: what a unit is belongs to the source.
   ['shared/slots/', ['shared/model', 'shared/base', 'shared/coordinator']],

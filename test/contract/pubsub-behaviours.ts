@@ -211,6 +211,17 @@ export const PUBLISHING: Readonly<Record<string, Behaviour>> = {
       return codeOf(bench.publisher.publish({ topic: name, messages: Array.from({ length: 1001 }, () => data('x')) }));
     },
   },
+  'the messages of a request have one ordering key': {
+    expected: [OK, INVALID_ARGUMENT, INVALID_ARGUMENT],
+    observe: async (bench) => {
+      const { name } = await bench.topic();
+      const publish = (...keys: string[]) => {
+        const messages = keys.map((orderingKey) => ({ ...data('x'), orderingKey }));
+        return codeOf(bench.publisher.publish({ topic: name, messages }, { retry: null }));
+      };
+      return [await publish('a', 'a'), await publish('a', 'b'), await publish('a', '')];
+    },
+  },
   'every message gets its own id, in one request too': {
     expected: 3,
     observe: async (bench) => {

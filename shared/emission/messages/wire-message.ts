@@ -1,3 +1,4 @@
+import { varintSize, writeVarint } from '../../base/varint.ts';
 import type { OutgoingMessage } from '../../model/publishing.ts';
 import type { WireMessage } from '../ports.ts';
 
@@ -15,7 +16,6 @@ const MAX_NAME_BYTES = 256;
 export const MAX_VALUE_BYTES = 1024;
 
 // Tags: (field number << 3) | wire type. All of these are one byte.
-const DATA = 0x0a;
 const ATTRIBUTES = 0x12;
 const ORDERING_KEY = 0x2a;
 const NAME = 0x0a;
@@ -25,7 +25,7 @@ const VALUE = 0x12;
 const fieldSize = (length: number): number => 1 + varintSize(length) + length;
 
 /** Bytes of the encoded message. */
-export const messageSize = (dataLength: number, fieldsLength: number): number =>
+const messageSize = (dataLength: number, fieldsLength: number): number =>
   (dataLength === 0 ? 0 : fieldSize(dataLength)) + fieldsLength;
 
 /** The attributes as fields of a message. An attribute that occurs again later in the message replaces an earlier one. */
@@ -121,29 +121,4 @@ function writeText(target: Buffer, start: number, tag: number, text: string): nu
     target.write(text, at);
   }
   return at + bytes;
-}
-
-/** Writes the start of a message's data in front of which nothing of the message stands; returns where the data goes. */
-export function writeDataPrefix(target: Buffer, at: number, length: number): number {
-  target[at] = DATA;
-  return writeVarint(target, at + 1, length);
-}
-
-export function writeVarint(target: Buffer, start: number, value: number): number {
-  let at = start;
-  let rest = value;
-  while (rest >= 0x80) {
-    target[at++] = (rest & 0x7f) | 0x80;
-    rest >>>= 7;
-  }
-  target[at] = rest;
-  return at + 1;
-}
-
-export function varintSize(value: number): number {
-  if (value < 0x80) return 1;
-  if (value < 0x4000) return 2;
-  if (value < 0x20_0000) return 3;
-  if (value < 0x1000_0000) return 4;
-  return 5;
 }

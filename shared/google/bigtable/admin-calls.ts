@@ -5,7 +5,8 @@ import { statusName } from '../../model/status.ts';
 import type { TableName } from '../../model/table-name.ts';
 import { ChannelSet } from '../grpc/channel.ts';
 import { adminMethod, callMetadata } from './call.ts';
-import { ADMIN_SERVICE, type BigtableAccess, openAccess } from './credentials.ts';
+import { openAccess } from '../grpc/access.ts';
+import { ADMIN_SERVICE, type BigtableAccess } from './services.ts';
 
 /** Runs `use` with a connection to the admin APIs. */
 export type UseAdmin = <Result>(signal: AbortSignal, use: (channels: ChannelSet) => Promise<Result>) => Promise<Result>;

@@ -1,6 +1,7 @@
-import { Metadata } from '@grpc/grpc-js';
+import type { Metadata } from '@grpc/grpc-js';
 import { type TableName, tablePath } from '../../model/table-name.ts';
 import { FeatureFlags } from '../../proto/google/bigtable/v2/feature_flags.ts';
+import { routedMetadata } from '../grpc/routed-metadata.ts';
 
 /**
  * How calls of Bigtable's APIs are addressed: the paths of their methods, the names of their resources, and the metadata
@@ -18,9 +19,6 @@ export const instancePath = ({ project, instance }: Pick<TableName, 'project' | 
 /** @param appProfileId empty for the instance's default profile, which has this id. */
 export const appProfilePath = (instance: Pick<TableName, 'project' | 'instance'>, appProfileId: string): string =>
   `${instancePath(instance)}/appProfiles/${appProfileId === '' ? 'default' : appProfileId}`;
-
-/** Who calls, in the form that Google's services count clients by. */
-const API_CLIENT = `gl-node/${process.versions.node} grpc/1 gccl/0.1.0`;
 
 /** Features of a client that the service asks of before it makes use of them. */
 export type Feature = 'flow-control';
@@ -42,10 +40,7 @@ const FEATURES: Readonly<Record<Feature, string>> = {
  * @param routing the request's fields that name its resource. Throws a `URIError` at a text that is no Unicode.
  */
 export function callMetadata(routing: Readonly<Record<string, string>>, feature?: Feature): Metadata {
-  const metadata = new Metadata();
-  metadata.set('x-goog-api-client', API_CLIENT);
-  const params = Object.entries(routing).map(([field, value]) => `${field}=${encodeURIComponent(value)}`);
-  metadata.set('x-goog-request-params', params.join('&'));
+  const metadata = routedMetadata(routing);
   if (feature) metadata.set('bigtable-features', FEATURES[feature]);
   return metadata;
 }

@@ -4,7 +4,8 @@ import { abortReason } from '../../base/clock.ts';
 import { Line } from '../../base/line.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import type { TableName } from '../../model/table-name.ts';
-import { type BigtableAccess, DATA_SERVICE, openAccess } from './credentials.ts';
+import { openAccess } from '../grpc/access.ts';
+import { type BigtableAccess, DATA_SERVICE } from './services.ts';
 import { ChannelSet } from '../grpc/channel.ts';
 
 export interface ClientPoolOptions extends BigtableAccess {

@@ -1,3 +1,4 @@
+import { varintSize } from '../../base/varint.ts';
 import { toWireMutation } from '../../mapping/rows/entry-wire.ts';
 import type { Mutation, RowEntry, SizedEntry } from '../../model/mutation.ts';
 import { Mutation as WireMutation } from '../../proto/google/bigtable/v2/data.ts';
@@ -90,14 +91,6 @@ const bytesFieldSize = (length: number): number => (length === 0 ? 0 : lengthDel
 
 /** Tag, length and content. Tags here are one byte. */
 const lengthDelimitedSize = (length: number): number => 1 + varintSize(length) + length;
-
-function varintSize(value: number): number {
-  if (value < 0x80) return 1;
-  if (value < 0x4000) return 2;
-  if (value < 0x20_0000) return 3;
-  if (value < 0x1000_0000) return 4;
-  return 5;
-}
 
 const SAFE_LIMIT = BigInt(Number.MAX_SAFE_INTEGER);
 

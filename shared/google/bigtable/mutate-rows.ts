@@ -13,7 +13,7 @@ import { MutateRowsResponse } from '../../proto/google/bigtable/v2/bigtable.ts';
 import type { ChannelSet } from '../grpc/channel.ts';
 import type { CallRequest } from '../grpc/connection.ts';
 import { CallError } from '../grpc/message-stream.ts';
-import { BufferPool } from './buffers.ts';
+import { BufferPool } from '../grpc/buffers.ts';
 import { dataMethod, TableMetadata } from './call.ts';
 import type { ClientPool } from './clients.ts';
 import { encodeMutateRows, entrySize, requestSize } from './encode.ts';

@@ -9,7 +9,7 @@ import { Table, Table_View } from '../../proto/google/bigtable/admin/v2/table.ts
 import type { ChannelSet } from '../grpc/channel.ts';
 import { type AdminCall, adminConnections, callAdmin } from './admin-calls.ts';
 import { instancePath } from './call.ts';
-import type { BigtableAccess } from './credentials.ts';
+import type { BigtableAccess } from './services.ts';
 import { typeOfFamily, wireFamily } from './families.ts';
 
 const SERVICE = 'BigtableTableAdmin';

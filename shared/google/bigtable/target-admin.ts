@@ -9,7 +9,7 @@ import { type ProfileReading, type TargetAdmin, TargetRefusedError } from '../..
 import type { ChannelSet } from '../grpc/channel.ts';
 import { adminConnections, callAdmin } from './admin-calls.ts';
 import { appProfilePath } from './call.ts';
-import type { BigtableAccess } from './credentials.ts';
+import type { BigtableAccess } from './services.ts';
 import { keptMillis, typeOfFamily } from './families.ts';
 
 /** What a target is, from the admin APIs over a raw gRPC channel. Imported at the first check; nothing is retried here. */

@@ -28,10 +28,18 @@ export function messageBytes(message: PubsubMessage): number {
 export function checkPublish(messages: readonly PubsubMessage[]): number {
   if (messages.length === 0) throw refused('the request has no message; publish at least one');
   atMost('messages of a request', messages.length, PUBLISH_LIMITS.messages);
+  refuseTwoKeys(messages);
   let requestBytes = 0;
   for (const message of messages) requestBytes += checkMessage(message);
   atMost('bytes of a request', requestBytes, PUBLISH_LIMITS.requestBytes);
   return requestBytes;
+}
+
+/** "All PubsubMessages published in a given PublishRequest must specify the same ordering_key value" (pubsub.proto). */
+function refuseTwoKeys([first, ...rest]: readonly PubsubMessage[]): void {
+  if (rest.some(({ orderingKey }) => orderingKey !== first?.orderingKey)) {
+    throw refused('all messages of a request must have the same ordering key');
+  }
 }
 
 function checkMessage(message: PubsubMessage): number {

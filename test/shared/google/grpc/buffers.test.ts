@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BufferPool } from '../../../../shared/google/bigtable/buffers.ts';
+import { BufferPool } from '../../../../shared/google/grpc/buffers.ts';
 
 test('a buffer is a power of two of at least 4 KiB and at least as long as was asked for', () => {
   const pool = new BufferPool();

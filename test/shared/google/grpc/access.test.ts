@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { describeError } from '../../../../shared/base/logging.ts';
-import { CredentialsError, DATA_SERVICE, openAccess } from '../../../../shared/google/bigtable/credentials.ts';
+import { DATA_SERVICE } from '../../../../shared/google/bigtable/services.ts';
+import { CredentialsError, openAccess } from '../../../../shared/google/grpc/access.ts';
 
 const SECRET = 'planted-secret';
 

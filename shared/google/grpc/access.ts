@@ -3,8 +3,8 @@ import { type ChannelCredentials, credentials, Metadata } from '@grpc/grpc-js';
 import type { AuthClient } from 'google-auth-library';
 import { ConnectorError, toError } from '../../base/errors.ts';
 
-/** Where Bigtable is and how to prove who we are. `serviceAccountKeyFile` and `emulatorEndpoint` exclude each other. */
-export interface BigtableAccess {
+/** Where a service is and how to prove who we are. `serviceAccountKeyFile` and `emulatorEndpoint` exclude each other. */
+export interface ServiceAccess {
   /** `host:port` of an emulator: plaintext, no credentials. */
   readonly emulatorEndpoint?: string;
   /** Path of a service account's JSON key; without it, application-default credentials. */
@@ -16,28 +16,18 @@ export class CredentialsError extends ConnectorError {
   override readonly name = 'CredentialsError';
 }
 
-/** One of Bigtable's APIs: where it is served, and the least that its credentials must be good for. */
-export interface BigtableService {
+/** One of Google's APIs: where it is served, and the least that its credentials must be good for. */
+export interface GoogleService {
   readonly address: string;
   readonly scope: string;
+  /** How an emulator is named to the connector, for whoever has no credentials. */
+  readonly emulator: string;
 }
-
-/** Reading and writing rows; nothing administrative. */
-export const DATA_SERVICE: BigtableService = {
-  address: 'bigtable.googleapis.com:443',
-  scope: 'https://www.googleapis.com/auth/bigtable.data',
-};
-
-/** Tables and their families. An emulator serves both APIs at one address. */
-export const ADMIN_SERVICE: BigtableService = {
-  address: 'bigtableadmin.googleapis.com:443',
-  scope: 'https://www.googleapis.com/auth/bigtable.admin',
-};
 
 /** Resolves the address and the channel's credentials. The auth library is loaded only where it is needed. */
 export async function openAccess(
-  access: BigtableAccess,
-  service: BigtableService,
+  access: ServiceAccess,
+  service: GoogleService,
 ): Promise<{ address: string; credentials: ChannelCredentials }> {
   if (access.emulatorEndpoint !== undefined) {
     return { address: access.emulatorEndpoint, credentials: credentials.createInsecure() };
@@ -63,19 +53,19 @@ export async function openAccess(
   };
 }
 
-async function defaultClient({ scope }: BigtableService): Promise<AuthClient> {
+async function defaultClient({ scope, emulator }: GoogleService): Promise<AuthClient> {
   const { GoogleAuth } = await import('google-auth-library');
   try {
     return await new GoogleAuth({ scopes: [scope] }).getClient();
   } catch {
     throw new CredentialsError(
-      'no application-default credentials were found: attach a service account to the function, or set emulatorEndpoint or BIGTABLE_EMULATOR_HOST to write to an emulator',
+      `no application-default credentials were found: attach a service account to the function, or set ${emulator} to use an emulator`,
     );
   }
 }
 
 /** Only a service account's own key is taken: other credential types could send its tokens to an address of the file's choice. */
-async function keyFileClient(path: string, { scope }: BigtableService): Promise<AuthClient> {
+async function keyFileClient(path: string, { scope }: GoogleService): Promise<AuthClient> {
   const { JWT } = await import('google-auth-library');
   try {
     const key: unknown = JSON.parse(await readFile(path, 'utf8'));
