@@ -226,12 +226,11 @@ export class LeasedSlot<Held, Change> implements SlotSession<Held, Change> {
   }
 
   #lose(): void {
-    const error = this.#reason();
-    this.#lost.abort(error);
-    this.#end(this.#isReleasing ? undefined : error);
+    this.#lost.abort(this.#reason());
+    this.#end(undefined);
   }
 
-  /** @param error why, where it was not given back. */
+  /** @param error where neither was the slot given back nor is it another's. */
   #end(error: Error | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -15,19 +15,14 @@ import type { HeldSplit, Split, SplitCounts, SplitWrite, WaitingSplit } from './
  * that its own first time changes. A document of a newer format is refused with a `StoreError`, not misread.
  */
 
-/** How many splits of a run's plan have ended. */
-export interface EndedSplits {
-  readonly done: number;
-  /** Which failed too often. */
-  readonly failed: number;
-}
-
 /** What everybody sees of runs. */
 export interface RunReader {
   /** Runs for which something is left to do, the oldest first; one query, and a read each. */
   readOpenRuns(signal: AbortSignal): Promise<readonly Versioned<Run>[]>;
-  /** Counted by the store, which is cheaper than reading them. */
-  countEnded(run: string, plan: Plan, signal: AbortSignal): Promise<EndedSplits>;
+  /** How many splits of the run's plan are done or have failed; counted by the store, which is cheaper than reading them. */
+  countEnded(run: string, plan: Plan, signal: AbortSignal): Promise<number>;
+  /** How many of those have failed. */
+  countFailed(run: string, plan: Plan, signal: AbortSignal): Promise<number>;
 }
 
 /** The view of a slot. */
