@@ -167,6 +167,32 @@ describe('a letter', () => {
     },
   );
 
+  test.each(['a bulk sink', 'a staged sink'])(
+    'of %s leaves what a newer record set, under keep-latest and where it deletes a column',
+    async (kind) => {
+      const families = { plain: { columns: { n: 'int64' } } };
+      const keeping = { rowKey: '${k}', writeMode: 'keep-latest', families };
+      const operation = {
+        field: 'n',
+        rowDelete: 'declared-families',
+        values: { 1: { deleteColumns: ['plain:n'] }, 2: 'write' },
+      };
+      const deleting = { rowKey: '${k}', families, operation };
+      await using two = await world(kind, { a: { mapping: keeping }, b: { mapping: deleting } });
+      const newer = { messageId: '100', data: '{"k":"row","n":2}', publishTime: '2026-01-02T00:00:00Z' };
+      for (const pipeline of ['a', 'b']) {
+        expect((await two.push(pipeline, newer)).status).toBe(204);
+        expect((await two.pushLetter(pipeline, letterOf(kind, 'record', { pipeline }))).status).toBe(204);
+      }
+      const at = (time: string): number => Date.parse(time) * 1000;
+      expect(await two.row('a')).toEqual([
+        expect.stringContaining(`plain:n@${at('2026-01-02T00:00:00Z')}`),
+        expect.stringContaining(`plain:n@${at('2026-01-01T00:00:00Z')}`),
+      ]);
+      expect(await two.row('b')).toEqual([expect.stringContaining(`plain:n@${at('2026-01-02T00:00:00Z')}`)]);
+    },
+  );
+
   test.each(eachPayload.filter(([kind]) => EXACT.includes(kind)))(
     'of %s (%s) counts once however often it comes back, and beside its own message',
     async (kind, payload) => {
