@@ -68,7 +68,7 @@ generate unknownFields=true "
 generate unknownFields=false "
   $(methods $v2.Bigtable ReadRows SampleRowKeys MutateRow MutateRows CheckAndMutateRow PingAndWarm ReadModifyWriteRow \
   GenerateInitialChangeStreamPartitions ReadChangeStream)
-  $v2.FeatureFlags, connector.v1.RowRequest, connector.v1.RowResult,
+  $v2.FeatureFlags, google.rpc.ErrorInfo, google.rpc.RetryInfo, connector.v1.RowRequest, connector.v1.RowResult,
   $(methods $pubsub.Publisher CreateTopic UpdateTopic Publish GetTopic ListTopics ListTopicSubscriptions DeleteTopic)
   $(methods $pubsub.Subscriber CreateSubscription GetSubscription UpdateSubscription ListSubscriptions \
   DeleteSubscription ModifyAckDeadline Acknowledge Pull StreamingPull ModifyPushConfig Seek)

@@ -23,11 +23,15 @@ export interface ReadRowsCall {
 export interface RowMessages {
   /**
    * The next message, or how the call ended. The service is asked for a message when this is called and not before, so
-   * that a slow reader slows it down. Always resolves; ends stay ends. Not to be called while the last call is open.
+   * that a slow reader slows it down. Always resolves; an end stays the end. Not to be called again before it resolved.
    */
   next(): Promise<RowMessage>;
-  /** Cancels the call unless it has ended, and resolves when it has. */
-  close(): Promise<void>;
+  /**
+   * Cancels the call unless it has ended, and resolves when it has; a `next` that waits fails as CANCELLED.
+   *
+   * @param isSilent the service said nothing for too long: its connection may be dead, and takes no further call.
+   */
+  close(isSilent?: boolean): Promise<void>;
 }
 
 export type RowMessage =

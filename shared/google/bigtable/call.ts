@@ -21,17 +21,18 @@ export const appProfilePath = (instance: Pick<TableName, 'project' | 'instance'>
   `${instancePath(instance)}/appProfiles/${appProfileId === '' ? 'default' : appProfileId}`;
 
 /** Features of a client that the service asks of before it makes use of them. */
-export type Feature = 'flow-control';
+export type Feature = 'flow-control' | 'scan-progress';
+
+const flags = (announced: Partial<FeatureFlags>): string =>
+  Buffer.from(FeatureFlags.encode({ ...FeatureFlags.decode(Buffer.alloc(0)), ...announced }).finish()).toString(
+    'base64url',
+  );
 
 const FEATURES: Readonly<Record<Feature, string>> = {
   // Tells the service that we obey its `RateLimitInfo`; it sends none otherwise.
-  'flow-control': Buffer.from(
-    FeatureFlags.encode({
-      ...FeatureFlags.decode(Buffer.alloc(0)),
-      mutateRowsRateLimit: true,
-      mutateRowsRateLimit2: true,
-    }).finish(),
-  ).toString('base64url'),
+  'flow-control': flags({ mutateRowsRateLimit: true, mutateRowsRateLimit2: true }),
+  // Tells it that we understand messages which only say how far it has scanned; it sends none otherwise.
+  'scan-progress': flags({ lastScannedRowResponses: true }),
 };
 
 /**

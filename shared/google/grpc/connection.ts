@@ -15,7 +15,7 @@ export interface CallRequest {
 /** How a call ended. */
 export interface CallEnding {
   readonly status: StatusObject;
-  /** False when the deadline passed and nothing had come from the service: the connection may be dead. */
+  /** False when the deadline passed and nothing had come from the service, or the call was abandoned: the connection may be dead. */
   readonly isHeard: boolean;
 }
 
@@ -36,6 +36,7 @@ export class Call {
   readonly #receiver: Receiver;
   readonly #call: ReturnType<ReturnType<Client['getChannel']>['createCall']>;
   #isHeard = false;
+  #isAbandoned = false;
   #isEnded = false;
 
   constructor(connection: Connection, { method, request, metadata, deadline }: CallRequest, receiver: Receiver) {
@@ -58,6 +59,12 @@ export class Call {
     this.#call.cancelWithStatus(grpcStatus.CANCELLED, 'Cancelled on client');
   }
 
+  /** The same where the service was silent for too long: its connection may be dead, and takes no further call. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.cancel();
+  }
+
   onReceiveMetadata(): void {
     // No call of ours reads headers.
   }
@@ -73,7 +80,7 @@ export class Call {
     if (this.#isEnded) return;
     this.#isEnded = true;
     // Any other status was said by the service or tells that there is no connection.
-    const isHeard = this.#isHeard || status.code !== grpcStatus.DEADLINE_EXCEEDED;
+    const isHeard = !this.#isAbandoned && (this.#isHeard || status.code !== grpcStatus.DEADLINE_EXCEEDED);
     this.#connection.ended(isHeard);
     this.#receiver.onEnd({ status, isHeard });
   }

@@ -11,12 +11,16 @@ export class CallError extends ConnectorError {
   readonly status: Status;
   /** False when the deadline passed and nothing had come from the service. */
   readonly isHeard: boolean;
+  /** The encoded `google.rpc.Status` of the ending, where the service sent one. */
+  readonly details: Buffer | undefined;
 
-  constructor(method: string, { status: { code, details }, isHeard }: CallEnding) {
+  constructor(method: string, { status: { code, details, metadata }, isHeard }: CallEnding) {
     const status = { code: statusName(code), message: details };
     super(`${method} ended with ${status.code}: ${status.message}`);
     this.status = status;
     this.isHeard = isHeard;
+    const [encoded] = metadata.get('grpc-status-details-bin');
+    this.details = Buffer.isBuffer(encoded) ? encoded : undefined;
   }
 }
 
@@ -32,6 +36,8 @@ export class CallError extends ConnectorError {
  */
 export interface MessageStream extends AsyncIterableIterator<Buffer, undefined> {
   return(): Promise<IteratorResult<Buffer, undefined>>;
+  /** The same where the service was silent for too long: its connection takes no further call. */
+  abandon(): Promise<void>;
 }
 
 type Result = IteratorResult<Buffer, undefined>;
@@ -81,14 +87,16 @@ class PulledMessages implements MessageStream, Receiver {
   }
 
   async return(): Promise<Result> {
-    if (this.#call && !this.#isOver) {
-      this.#finish(undefined);
-      this.#call.cancel();
-      await this.#ended.promise;
-    }
-    this.#isOver = true;
-    this.#untold = undefined;
+    await this.#leave((call) => {
+      call.cancel();
+    });
     return DONE;
+  }
+
+  abandon(): Promise<void> {
+    return this.#leave((call) => {
+      call.abandon();
+    });
   }
 
   onMessage(message: Buffer): void {
@@ -101,6 +109,16 @@ class PulledMessages implements MessageStream, Receiver {
     for (const forget of this.#forgets) forget();
     this.#ended.resolve(undefined);
     if (!this.#isOver) this.#finish(this.#failureOf(ending));
+  }
+
+  async #leave(end: (call: Call) => void): Promise<void> {
+    if (this.#call && !this.#isOver) {
+      this.#finish(undefined);
+      end(this.#call);
+      await this.#ended.promise;
+    }
+    this.#isOver = true;
+    this.#untold = undefined;
   }
 
   #start(): void {
