@@ -9,10 +9,11 @@ import {
   type SinkPipeline,
 } from '../../shared/config/resolved.ts';
 import { formatTableName } from '../../shared/model/table-name.ts';
-import { noteWarnings, readConfiguration } from './configuration.ts';
+import { noteWarnings } from './configuration.ts';
 import { EXIT, type ExitCode } from './errors.ts';
 import type { CliContext } from './ports.ts';
 import { textTable } from '../../shared/base/text-table.ts';
+import { readChecked } from './validate/modules.ts';
 
 export interface ValidateOptions {
   readonly resolved?: true;
@@ -24,8 +25,9 @@ export function addValidate(program: Command, context: CliContext, done: (code: 
     .command('validate')
     .summary('check a configuration and show its pipelines')
     .description(
-      'Checks a configuration without a network or credentials. Prints every problem, or a table of the pipelines; ' +
-        'warnings go to standard error. The exit code is 1 where there is a problem.',
+      'Checks a configuration without a network or credentials, and loads the modules of its serializers, whose code ' +
+        'then runs, to see that each has the right export. Prints every problem, or a table of the pipelines; warnings ' +
+        'go to standard error. The exit code is 1 where there is a problem.',
     )
     .argument(
       '[file]',
@@ -54,7 +56,7 @@ export async function validate(
   options: ValidateOptions,
 ): Promise<ExitCode> {
   if (options.json) return validateAsJson(context, file);
-  const { config, warnings } = await readConfiguration(context, file);
+  const { config, warnings } = await readChecked(context, file);
   noteWarnings(context, warnings);
   context.terminal.print(options.resolved ? JSON.stringify(config, undefined, 2) : summary(config));
   return EXIT.ok;
@@ -65,7 +67,7 @@ async function validateAsJson(context: CliContext, file: string | undefined): Pr
     context.terminal.print(JSON.stringify(outcome, undefined, 2));
   };
   try {
-    const { config, warnings } = await readConfiguration(context, file);
+    const { config, warnings } = await readChecked(context, file);
     const pipelines = Object.entries(config.pipelines).map(([name, { kind }]) => ({ name, kind }));
     report({ ok: true, problems: [], warnings, pipelines });
     return EXIT.ok;

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { ConfigError, type ConfigProblem } from '../../shared/base/errors.ts';
 import { loadConfigFile } from '../../shared/config/load.ts';
 import { isSink, type ResolvedConfig, type ResolvedPipeline } from '../../shared/config/resolved.ts';
@@ -34,8 +34,8 @@ export async function carryConfig(configFile: string): Promise<CarriedConfig> {
     if (!isSink(pipeline) || pipeline.serializer.kind !== 'module') return [name, pipeline] as const;
     const { serializer } = pipeline;
     const module = resolve(baseDirectory, serializer.module);
-    if (!existsSync(module)) {
-      const rule = "must be a module that exists, relative to the configuration's directory";
+    const rule = moduleRule(module, baseDirectory);
+    if (rule !== undefined) {
       problems.push({ path: `${path}.serializer.module`, rule, got: JSON.stringify(serializer.module) });
     }
     const bundled = `serializers/${name}`;
@@ -48,4 +48,29 @@ export async function carryConfig(configFile: string): Promise<CarriedConfig> {
     serializers,
     warnings,
   };
+}
+
+const MODULE = /\.[cm]?[jt]s$/;
+
+/** The rule that a module breaks which is to be carried along; undefined where it breaks none. */
+function moduleRule(module: string, baseDirectory: string): string | undefined {
+  const found = statSync(module, { throwIfNoEntry: false });
+  if (!found) return "must be a module that exists, relative to the configuration's directory";
+  if (!found.isFile()) return 'must be a module, which is a file and no folder';
+  // A link is what it leads to: a bundle is deployed, and carries nothing that only this machine should know.
+  const path = realpathSync(module);
+  if (!MODULE.test(module) || !MODULE.test(path)) {
+    return 'must be a JavaScript or TypeScript module: .js, .mjs, .cjs, .ts, .mts or .cts';
+  }
+  const project = projectOf(realpathSync(baseDirectory));
+  if (path.startsWith(join(project, sep))) return undefined;
+  return `must be within the project, which is ${project}: the repository of the configuration, else its package, else its folder`;
+}
+
+/** The nearest folder upwards with `.git`, else with a `package.json`, else the folder itself. */
+function projectOf(folder: string): string {
+  const upwards = [folder];
+  for (let at = folder; dirname(at) !== at; at = dirname(at)) upwards.push(dirname(at));
+  const nearest = (name: string): string | undefined => upwards.find((each) => existsSync(join(each, name)));
+  return nearest('.git') ?? nearest('package.json') ?? folder;
 }

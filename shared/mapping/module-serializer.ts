@@ -7,7 +7,7 @@ import type { Serialize, Serializer } from './serializer.ts';
 /**
  * Loads a user's serializer: a TypeScript or JavaScript module whose default export is a function
  * `(record, context) => RowEntry | null` (in a request sink: `RowRequest | null`), or an object {@link Serializer}. Its
- * `open` has run when this resolves. What it returns is the module's promise: only its shape is checked, at each record.
+ * `open` has run when this resolves. The module promises what it returns: only its shape is checked, at each record.
  * Throws a {@link ConfigError} that says what is wrong with the module.
  */
 export async function loadModuleSerializer<Write = RowEntry>(
@@ -15,35 +15,46 @@ export async function loadModuleSerializer<Write = RowEntry>(
   baseDirectory: string,
   options: unknown,
 ): Promise<Serializer<Write>> {
-  const fail = (rule: string, got: string): never => {
-    throw new ConfigError('serializer', [{ path: 'serializer.module', rule, got }]);
-  };
-  let loaded: Record<string, unknown>;
-  try {
-    loaded = (await import(pathToFileURL(resolve(baseDirectory, module)).href)) as Record<string, unknown>;
-  } catch (error) {
-    return fail(
-      `must be a module that loads, relative to the configuration's directory (${toError(error).message})`,
-      module,
-    );
-  }
-  const exported = loaded.default;
-  if (typeof exported === 'function') return { serialize: exported as Serialize<Write> };
-  if (!isSerializer<Write>(exported)) {
-    return fail(
-      'must have a default export that is a function or an object with a function "serialize"',
-      typeof exported,
-    );
-  }
+  const exported = await importSerializer<Write>(module, baseDirectory);
+  if (typeof exported === 'function') return { serialize: exported };
   try {
     await exported.open?.(options);
   } catch (error) {
-    return fail(`must open (${toError(error).message})`, module);
+    throw problem(`must open (${toError(error).message})`, module);
   }
   return {
     serialize: (record, context) => exported.serialize(record, context),
     ...(exported.resolve && { resolve: (record) => exported.resolve?.(record) }),
   };
+}
+
+/**
+ * The default export of a user's module, whose code runs; its `open` does not. Throws a {@link ConfigError} where it
+ * does not load, with the reason as its cause, or has another default export than a serializer.
+ */
+export async function importSerializer<Write = RowEntry>(
+  module: string,
+  baseDirectory: string,
+): Promise<Serialize<Write> | Serializer<Write>> {
+  const path = resolve(baseDirectory, module);
+  let loaded: Record<string, unknown>;
+  try {
+    loaded = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+  } catch (error) {
+    const rule = `must be a module that loads, relative to the configuration's directory (${toError(error).message})`;
+    throw problem(rule, module, error);
+  }
+  const exported = loaded.default;
+  if (typeof exported === 'function') return exported as Serialize<Write>;
+  if (isSerializer<Write>(exported)) return exported;
+  const rule = 'must have a default export that is a function or an object with a function "serialize"';
+  throw problem(rule, typeof exported);
+}
+
+function problem(rule: string, got: string, cause?: unknown): ConfigError {
+  const error = new ConfigError('serializer', [{ path: 'serializer.module', rule, got }]);
+  if (cause !== undefined) error.cause = cause;
+  return error;
 }
 
 function isSerializer<Write>(value: unknown): value is Serializer<Write> {

@@ -8,11 +8,15 @@ import type { Rule } from '../rules.ts';
 /** Any value that JSON can hold. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
+/** `file:///m.js` would be read as a path. One letter before the colon is a drive. */
+const notUrl = (value: string): string | undefined =>
+  /^[a-z][a-z0-9+.-]+:/i.test(value.trim()) ? 'must be the path of a file, not a URL' : undefined;
+
 const moduleSection = z.strictObject({
   module: text(
-    'Path of your own module, relative to the configuration. Its default export makes the serializer.',
-    notBlank,
-    'not blank',
+    'Path of your own module, a JavaScript or TypeScript file, relative to the configuration. Its default export makes the serializer.',
+    (value) => notBlank(value) ?? notUrl(value),
+    'a path, no URL',
   ),
   options: declare(
     optional(z.custom<JsonValue>(isJson, { error: 'must be a value that JSON can hold' })),

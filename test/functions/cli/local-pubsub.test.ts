@@ -102,6 +102,26 @@ test('a configuration is validated without anything else', async () => {
   expect(out).toMatch(/^PIPELINE .*\norders +bulk-sink +projects\/p\/topics\/orders/);
 });
 
+test('a module that only a bundler reads is a warning, and one that holds timers holds no command up', async () => {
+  await writeFile(join(folder, 'enum.ts'), 'setInterval(() => 1, 1000);\nenum A { b }\nexport default () => A.b;\n');
+  await writeFile(join(folder, 'timer.ts'), 'setInterval(() => 1, 1000);\nexport default (): null => null;\n');
+  const sink = 'kind: bulk-sink, topic: orders, table: t';
+  await writeFile(
+    join(folder, 'modules.yaml'),
+    `defaults: { project: p, instance: i }
+pipelines:
+  one: { ${sink}, serializer: { module: ./enum.ts } }
+  two: { ${sink}, serializer: { module: ./timer.ts } }
+`,
+  );
+  const { code, err } = await connector(['validate', 'modules.yaml']);
+  expect(err).toMatch(
+    /^warning: pipelines\.one\.serializer\.module: \.\/enum\.ts holds TypeScript that Node does not load/,
+  );
+  expect(err.trim().split('\n')).toHaveLength(1);
+  expect(code).toBe(0);
+});
+
 test('a pipe that is closed early, as head does, is no error', async () => {
   const child = execFile(process.execPath, [MAIN, 'validate', '--help'], { cwd: folder });
   child.stdout?.destroy();

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTerminal } from '../../../functions/cli/terminal.ts';
 import { createTally, progressLine } from '../../../functions/cli/publish/tally.ts';
 import { FakePubSub, configOf, run } from './fakes.ts';
@@ -83,6 +86,66 @@ test('the path of a key is in the resolved document alone', async () => {
     const { out, err } = await run(args, { config });
     expect(out + err).not.toContain('hidden');
   }
+});
+
+describe('a module that is named as serializer', () => {
+  const modules = join(import.meta.dirname, '../../support/modules');
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'connector-modules-'));
+    await mkdir(join(folder, 'folder'));
+    await writeFile(join(folder, 'broken.mjs'), 'export default (');
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+  const validated = (module: string, args: readonly string[] = []) =>
+    run(['validate', ...args], { config: configOf({ serializer: { module } }) });
+
+  test.each([
+    ['absent.ts', /serializer\.module: must be a module that loads, .*Cannot find module.*, got "\S*absent\.ts"$/m],
+    ['folder', /serializer\.module: must be a module, which is a file and no folder, got "\S*folder"$/m],
+    ['broken.mjs', /serializer\.module: must be a module that loads, .*, got "\S*broken\.mjs"$/m],
+  ])('is refused with its path, rule and value: %s', async (name, message) => {
+    const { code, out, err } = await validated(join(folder, name));
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/^error: CONNECTOR_CONFIG: 1 problem\n {2}pipelines\.orders\.serializer\.module: /);
+    expect(err).toMatch(message);
+  });
+
+  test.each(['file:///tmp/serializer.mjs', 'https://example.com/m.js', 'data:text/javascript,export default 1'])(
+    'is refused where it is a URL: %s',
+    async (module) => {
+      const { code, err } = await validated(module);
+      expect(code).toBe(1);
+      expect(err).toContain(
+        `pipelines.orders.serializer.module: must be the path of a file, not a URL, got ${JSON.stringify(module)}`,
+      );
+    },
+  );
+
+  test.each([
+    ['no-default.ts', 'undefined'],
+    ['wrong-members.ts', 'object'],
+  ])('is refused where it exports no serializer: %s', async (name, got) => {
+    const { code, err } = await validated(join(modules, name));
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      new RegExp(
+        `must have a default export that is a function or an object .*, got "\\S*${name}", whose default export is of type ${got}$`,
+      ),
+    );
+  });
+
+  test('is told in JSON, too', async () => {
+    const { code, out } = await validated(join(folder, 'absent.ts'), ['--json']);
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ ok: false, problems: [{ path: 'pipelines.orders.serializer.module' }] });
+  });
+
+  test('passes where it exports a serializer, and is not opened', async () => {
+    for (const name of ['function-serializer.ts', 'object-serializer.ts', 'plain-serializer.js', 'open-fails.ts']) {
+      expect((await validated(join(modules, name))).code).toBe(0);
+    }
+  });
 });
 
 describe('the command line', () => {

@@ -169,6 +169,23 @@ describe('a bundle is refused, and nothing is written,', () => {
     expect(String(failure)).toMatch(/pipelines\.one\.serializer\.module: must be a module that exists/);
   });
 
+  test.each([
+    ['/etc/hostname', 'must be a JavaScript or TypeScript module: .js, .mjs, .cjs, .ts, .mts or .cts'],
+    ['./linked.ts', 'must be a JavaScript or TypeScript module'],
+    [
+      join(import.meta.dirname, '../../support/modules/function-serializer.ts'),
+      'must be within the project, which is ',
+    ],
+    ['.', 'must be a module, which is a file and no folder'],
+    ['file:///etc/hostname', 'must be the path of a file, not a URL'],
+  ])('where a serializer is no module of the project: %s', async (module, rule) => {
+    await rm(join(folder, 'linked.ts'), { force: true });
+    await symlink('/etc/hostname', join(folder, 'linked.ts'));
+    const failure = await bundled('odd', `${sink}serializer: {module: ${JSON.stringify(module)}}\n`);
+    expect(failure).toBeInstanceOf(ConfigError);
+    expect(String(failure)).toContain(`pipelines.one.serializer.module: ${rule}`);
+  });
+
   test('where the folder holds something else', async () => {
     const foreign = join(folder, 'foreign');
     await mkdir(foreign);
