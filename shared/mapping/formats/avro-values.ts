@@ -72,10 +72,14 @@ export function avroReader({ type: root, logical }: AvroTypes, form: 'value' | '
       names: [field.name, ...field.aliases],
       read: readerOf(field.type),
     }));
+    /** A datum is of the schema that its publisher wrote it with. Without that one, a member may be of a newer schema. */
+    const known = new Set(fields.flatMap(({ names }) => names));
     return (value, path) => {
       if (!hasMembers(value)) return refuseValue(path, 'must be a record', value);
+      const unknown = isDatum ? Object.keys(value).find((name) => !known.has(name)) : undefined;
+      if (unknown !== undefined) return refuseValue(pathTo(path, unknown), NO_FIELD, value[unknown]);
       const members = fields.map(({ field, names, read }) => {
-        const at = path === '' ? field.name : `${path}.${field.name}`;
+        const at = pathTo(path, field.name);
         const member = memberOf(value, names, at);
         return [field.name, read(member === undefined ? (field.defaultValue() as FieldValue) : member, at)] as const;
       });
@@ -95,6 +99,10 @@ export function avroReader({ type: root, logical }: AvroTypes, form: 'value' | '
     };
   }
 }
+
+const NO_FIELD = 'must be a field of the schema that its revision names';
+
+const pathTo = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
 /** The library gives records and union branches as objects of its own classes, beside plain ones from JSON. */
 const hasMembers = (value: FieldValue | undefined): value is FieldObject =>

@@ -1,5 +1,6 @@
 import { RecordError } from '../../base/errors.ts';
 import { type FieldValue, isFieldObject, NumberText } from '../values/field-value.ts';
+import { countMembers, countNames, endOfText, MAX_DEPTH, repeatedMember, WHITE_SPACE } from './json-members.ts';
 
 /**
  * Lossless JSON at nearly the speed of `JSON.parse`. A double keeps every integer of up to 15 digits; any other number
@@ -28,21 +29,22 @@ const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
+const COLON = 0x3a;
 const UPPER_E = 0x45;
-const BACKSLASH = 0x5c;
 const LOWER_E = 0x65;
 
-/** Deeper nesting than any record has; the bound keeps the recursion here off the end of the stack. */
-const MAX_DEPTH = 200;
-
-/** Parses JSON into a marked tree. Throws a `SyntaxError` as `JSON.parse` does, which knows nothing of where it was made. */
+/**
+ * Parses JSON into a marked tree. Throws a `SyntaxError` as `JSON.parse` does, a {@link JsonMembersError} for a member
+ * that is there twice, and a `RecordError` for nesting deeper than 200. None knows where it was made.
+ */
 export function parseMarked(text: string): MarkedTree {
   const { stackTraceLimit } = Error;
   // One message may hold a hundred thousand texts that are no JSON: noting the place of an error is most of its cost.
   Error.stackTraceLimit = 0;
   try {
-    if (mayHoldMark(text)) return JSON.parse(text, markInReviver) as MarkedTree;
-    return JSON.parse(markNumbers(text)) as MarkedTree;
+    if (mayHoldMark(text)) return checked(JSON.parse(text, markInReviver) as MarkedTree, text, countNames(text));
+    const marked = markNumbers(text);
+    return checked(JSON.parse(marked.text) as MarkedTree, text, marked.names);
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
@@ -51,7 +53,7 @@ export function parseMarked(text: string): MarkedTree {
 /** Where the parser stopped in a text that is no JSON; undefined where it does not say. */
 export function positionOfError(text: string, error: unknown): number | undefined {
   // Marks move what is behind them: then the text is parsed again without.
-  const told = mayHoldMark(text) || markNumbers(text) === text ? error : errorOf(text);
+  const told = mayHoldMark(text) || markNumbers(text).text === text ? error : errorOf(text);
   const position = told instanceof SyntaxError ? /at position (\d+)/.exec(told.message)?.[1] : undefined;
   return position === undefined ? undefined : Number(position);
 }
@@ -64,8 +66,39 @@ function errorOf(text: string): unknown {
   }
 }
 
-/** Parses JSON without losing a digit. Throws a `SyntaxError`, or a `RecordError` for nesting deeper than 200. */
+/** Parses JSON without losing a digit. Throws as {@link parseMarked}. */
 export const parseJson = (text: string): FieldValue => unmark(parseMarked(text));
+
+/** What `JSON.parse` gives, numbers as doubles. Throws as {@link parseMarked}. */
+export function parsePlain(text: string): unknown {
+  return checked(JSON.parse(text) as FieldValue, text, countNames(text));
+}
+
+/** A member is there twice in its object: which of them counts, no two readers of JSON agree on. */
+export class JsonMembersError extends RecordError {
+  override readonly name = 'JsonMembersError';
+  readonly path: readonly (string | number)[];
+
+  constructor(path: readonly (string | number)[]) {
+    super(`${path.join('.').slice(0, MAX_PATH)}: ${JsonMembersError.rule}`);
+    this.path = path;
+  }
+
+  static readonly rule = 'must be there once, got two members of that name';
+}
+
+/** Names are the publisher's, and may be of any length. */
+const MAX_PATH = 200;
+
+/** The tree of a text, if it has as many members as there are names in the text. Throws as {@link parseMarked}. */
+function checked<Tree extends FieldValue>(tree: Tree, text: string, names: number): Tree {
+  const members = countMembers(tree);
+  if (members === undefined) throw tooDeep();
+  if (members === names) return tree;
+  throw new JsonMembersError(repeatedMember(text) ?? ['record']);
+}
+
+const tooDeep = (): RecordError => new RecordError(`record: must not be nested deeper than ${MAX_DEPTH}, got more`);
 
 /** The field value of a part of a marked tree. */
 export function unmark(value: MarkedTree): FieldValue {
@@ -82,7 +115,7 @@ function unmarkDeep(value: MarkedTree, depth: number): FieldValue {
   if (typeof value === 'string') return unmark(value);
   const isTree = isList(value) || isFieldObject(value);
   if (!isTree) return value;
-  if (depth >= MAX_DEPTH) throw new RecordError(`record: must not be nested deeper than ${MAX_DEPTH}, got more`);
+  if (depth >= MAX_DEPTH) throw tooDeep();
   if (isList(value)) return value.map((item) => unmarkDeep(item, depth + 1));
   // fromEntries defines members, so one named __proto__ stays a member.
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, unmarkDeep(member, depth + 1)]));
@@ -99,9 +132,10 @@ function markInReviver(_name: string, value: unknown, context?: { readonly sourc
 
 /**
  * Puts marks and quotes around the numbers that a double may not keep. Only tokens where a value ends are touched, so
- * a text that is not JSON does not become JSON.
+ * a text that is not JSON does not become JSON. Counts the names of members on its way.
  */
-function markNumbers(text: string): string {
+function markNumbers(text: string): { readonly text: string; readonly names: number } {
+  let names = 0;
   let marked = '';
   let copied = 0;
   let at = 0;
@@ -112,6 +146,7 @@ function markNumbers(text: string): string {
       continue;
     }
     if (code !== MINUS && (code < ZERO || code > NINE)) {
+      if (code === COLON) names += 1;
       at += 1;
       continue;
     }
@@ -129,23 +164,13 @@ function markNumbers(text: string): string {
     marked += `${text.slice(copied, start)}"${MARK}${token}"`;
     copied = at;
   }
-  return copied === 0 ? text : marked + text.slice(copied);
+  return { text: copied === 0 ? text : marked + text.slice(copied), names };
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 const isMinusZero = (text: string, start: number): boolean =>
   text.charCodeAt(start) === MINUS && text.charCodeAt(start + 1) === ZERO;
-
-/** The position after a text that opens at `open`; the end of the input when it never closes. */
-function endOfText(text: string, open: number): number {
-  for (let close = text.indexOf('"', open + 1); close !== -1; close = text.indexOf('"', close + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return close + 1;
-  }
-  return text.length;
-}
 
 /** A number where a member's name belongs is followed by a colon, and stays the error it is. */
 function isEndOfValue(text: string, from: number): boolean {
@@ -154,5 +179,4 @@ function isEndOfValue(text: string, from: number): boolean {
   return at === text.length || ENDS.has(text.charCodeAt(at));
 }
 
-const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const ENDS = new Set([0x2c, 0x5d, 0x7d]);

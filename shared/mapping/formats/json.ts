@@ -17,6 +17,7 @@ function decodeMarked(data: Buffer): MarkedTree {
   try {
     return parseMarked(text);
   } catch (error) {
+    if (error instanceof RecordError) throw error;
     const seen = encodingOf(data);
     if (seen !== undefined) throw new RecordError(`record: must be JSON in UTF-8, got ${seen}`);
     // The parser's own error quotes the text, so only its position is kept.
@@ -28,7 +29,7 @@ function decodeMarked(data: Buffer): MarkedTree {
 }
 
 /** What the first bytes of a record show that is no JSON in UTF-8; undefined when they show nothing. */
-function encodingOf(data: Buffer): string | undefined {
+export function encodingOf(data: Buffer): string | undefined {
   const start = data.toString('latin1', 0, 3);
   if (start === '\u00ef\u00bb\u00bf') return 'a byte order mark before the JSON';
   // JSON starts with an ASCII character, whose other byte is zero in UTF-16.

@@ -1,4 +1,5 @@
 import protobuf from 'protobufjs';
+import { RecordError } from '../../base/errors.ts';
 import { formatDecimal } from '../values/decimal.ts';
 import { type FieldObject, type FieldValue, Instant, NumberText } from '../values/field-value.ts';
 
@@ -66,14 +67,23 @@ function integerValue(value: unknown): bigint {
 }
 
 const member = (name: string, message: Held): unknown => message[name];
-const nanosOf = (message: Held): bigint =>
-  integerValue(member('seconds', message) ?? 0) * NANOS_PER_SECOND + BigInt(Number(member('nanos', message) ?? 0));
+
+/** The two parts of a Timestamp or a Duration, which say one thing together only while the second is below a second. */
+function nanosOf(message: Held, name: 'Timestamp' | 'Duration'): bigint {
+  const seconds = integerValue(member('seconds', message) ?? 0);
+  const nanos = BigInt(Number(member('nanos', message) ?? 0));
+  const isBelow = nanos < NANOS_PER_SECOND && nanos > -NANOS_PER_SECOND;
+  const isRight = isBelow && (name === 'Timestamp' ? nanos >= 0n : seconds * nanos >= 0n);
+  if (isRight) return seconds * NANOS_PER_SECOND + nanos;
+  const sign = name === 'Duration' ? ' and the sign of its seconds' : ', none negative';
+  throw new RecordError(`google.protobuf.${name}: must have nanos below a second${sign}, got ${nanos}`);
+}
 
 /** Google's messages that stand for one value. */
 const WELL_KNOWN: Readonly<Record<string, (message: Held) => FieldValue>> = {
-  '.google.protobuf.Timestamp': (message) => new Instant(nanosOf(message)),
+  '.google.protobuf.Timestamp': (message) => new Instant(nanosOf(message, 'Timestamp')),
   '.google.protobuf.Duration': (message) =>
-    new NumberText(formatDecimal({ unscaled: nanosOf(message), scale: NANO_PLACES })),
+    new NumberText(formatDecimal({ unscaled: nanosOf(message, 'Duration'), scale: NANO_PLACES })),
   '.google.protobuf.DoubleValue': (message) => Number(member('value', message) ?? 0),
   '.google.protobuf.FloatValue': (message) => Number(member('value', message) ?? 0),
   '.google.protobuf.Int64Value': (message) => integerValue(member('value', message) ?? 0),

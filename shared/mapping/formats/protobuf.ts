@@ -1,8 +1,9 @@
-import type protobuf from 'protobufjs';
+import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
 import { RecordError } from '../../base/errors.ts';
 import { parseMessage } from './protobuf-schema.ts';
 import type { ResolvedFormat } from '../declared/resolved.ts';
+import { integerOf } from '../values/decimal.ts';
 import { type FieldValue, isFieldObject, NumberText } from '../values/field-value.ts';
 import { decodeJson } from './json.ts';
 import { messageValue } from './protobuf-values.ts';
@@ -38,7 +39,7 @@ function decodeBinary(type: protobuf.Type, data: Buffer): object {
 }
 
 function decodeProtoJson(type: protobuf.Type, data: Buffer): object {
-  const tree = plainTree(decodeJson(data));
+  const tree = plainTree(decodeJson(data), type);
   try {
     // Through the wire, because the library holds 64-bit map keys differently after its two ways of reading.
     return type.decode(type.encode(type.fromJson(tree)).finish());
@@ -59,15 +60,40 @@ function ruleOf(error: unknown): string {
  * The tree with numbers as the library takes them: a double where that is exact or all the type can hold, a text for
  * integers that need all their digits, which ProtoJSON writes as texts anyway.
  */
-function plainTree(value: FieldValue): unknown {
-  if (value instanceof NumberText) return /^-?\d+$/.test(value.text) ? value.text : numberOf(value.text);
-  if (Array.isArray(value)) return (value as readonly FieldValue[]).map(plainTree);
+function plainTree(value: FieldValue, type: protobuf.Type | undefined): unknown {
+  if (value instanceof NumberText) return type && ANY_VALUE.has(type.fullName) ? doubleOf(value) : numberOf(value);
+  if (Array.isArray(value)) return (value as readonly FieldValue[]).map((item) => plainTree(item, type));
   if (!isFieldObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainTree(member)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainMember(name, member, type)]));
 }
 
-/** A number that no double can hold goes on as text: the library refuses it, and knows where it stands. */
-function numberOf(text: string): number | string {
+/** Messages of any JSON: a text in them stays a text, so a number is never written as one. */
+const ANY_VALUE = new Set(['Struct', 'Value', 'ListValue'].map((name) => `.google.protobuf.${name}`));
+
+function plainMember(name: string, value: FieldValue, type: protobuf.Type | undefined): unknown {
+  if (!type || ANY_VALUE.has(type.fullName)) return plainTree(value, type);
+  const field = type.fieldsArray.find((one) => one.name === name || protobuf.util.jsonName(one.name) === name);
+  const { resolvedType = null } = field?.resolve() ?? {};
+  const inner = resolvedType instanceof protobuf.Type ? resolvedType : undefined;
+  if (!field?.map || !isFieldObject(value)) return plainTree(value, inner);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plainTree(member, inner)]));
+}
+
+/** Numbers in such a message are doubles, and the nearest is taken, as everywhere with floats. */
+function doubleOf({ text }: NumberText): number {
   const number = Number(text);
-  return Number.isFinite(number) ? number : text;
+  if (Number.isFinite(number)) return number;
+  throw new RecordError('record: must hold in a google.protobuf.Struct what a double can, got a larger number');
+}
+
+/**
+ * An integer goes on by its digits, however it was spelt: `9007199254740993.0` is one. So does a number that no double
+ * can hold, as its text: the library refuses it, and knows where it stands.
+ */
+function numberOf(value: NumberText): number | string {
+  const number = Number(value.text);
+  if (!Number.isFinite(number)) return value.text;
+  // A double keeps the sign of zero.
+  if (number === 0) return number;
+  return integerOf(value)?.toString() ?? number;
 }

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type * as z from 'zod';
 import { RecordError } from '../../base/errors.ts';
-import { parseJson } from '../../mapping/formats/json-text.ts';
+import { encodingOf } from '../../mapping/formats/json.ts';
+import { JsonMembersError, parseJson } from '../../mapping/formats/json-text.ts';
 import { conditionalRequest, readModifyWriteRequest } from '../../model/conditional.ts';
 import type { RowRequest, RowRequestDocument } from '../../model/row-request.ts';
 import type { RowResult } from '../../model/row-result.ts';
@@ -72,11 +73,16 @@ function jsonOf(bytes: Buffer): unknown {
   try {
     return parseJson(bytes.toString());
   } catch (error) {
-    // The parser's own message quotes the record.
-    const message =
-      error instanceof RecordError ? 'must not be nested deeper than 200' : 'must be JSON, got other text';
-    throw new RowRequestError([{ path: 'request', message }]);
+    throw new RowRequestError([problemOfText(error, encodingOf(bytes))]);
   }
+}
+
+/** The parser's own message quotes the record. */
+function problemOfText(error: unknown, encoding: string | undefined): RequestProblem {
+  if (error instanceof JsonMembersError) return { path: formatPath(error.path), message: JsonMembersError.rule };
+  if (error instanceof RecordError) return { path: 'request', message: 'must not be nested deeper than 200' };
+  const seen = encoding ?? 'other text';
+  return { path: 'request', message: `must be JSON${encoding === undefined ? '' : ' in UTF-8'}, got ${seen}` };
 }
 
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -53,6 +53,19 @@ test('a cell without a time takes the publish time in JSON, and the epoch in byt
   expect(serialize(encodeEntry(entry), 1_772_323_200_000_999n)).toEqual(entry);
 });
 
+test.each([
+  ['a member twice', '{"rowKey":"aw==","rowKey":"aWQ=","mutations":[]}', 'rowKey: must be there once, got two members of that name'],
+  ['a member of a mutation twice', '{"rowKey":"aw==","mutations":[{"deleteFromFamily":{"familyName":"f","familyName":"g"}}]}', 'mutations.0.deleteFromFamily.familyName: must be there once, got two members of that name'],
+  ['a byte order mark', '\uFEFF{"rowKey":"aw=="}', 'entry: must be proto bytes or JSON in UTF-8, got a byte order mark before the JSON'],
+  ['UTF-16', Buffer.from('{"rowKey":"aw=="}', 'utf16le'), 'entry: must be proto bytes or JSON in UTF-8, got UTF-16'],
+  ['UTF-16 with its mark', Buffer.from('\uFEFF{"rowKey":"aw=="}', 'utf16le'), 'entry: must be proto bytes or JSON in UTF-8, got UTF-16'],
+  ['bytes with a zero that are no entry', Buffer.of(0x0a, 0x00), 'entry.mutations: must hold at least one mutation'],
+])('%s is refused by what was seen', (_name, data, message) => {
+  const refused = (): unknown => serialize(Buffer.from(data as Buffer));
+  expect(refused).toThrow(RecordError);
+  expect(refused).toThrow(message);
+}); // prettier-ignore
+
 test('JSON that is not UTF-8 is refused, for a replacement character would name another family', () => {
   const data = Buffer.from('{"rowKey":"aw==","mutations":[{"deleteFromFamily":{"familyName":"\u00e6"}}]}', 'latin1');
   expect(() => serialize(data)).toThrow(new RecordError('entry: must be JSON in UTF-8, got other bytes'));

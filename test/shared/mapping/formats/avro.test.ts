@@ -148,6 +148,19 @@ describe('JSON-encoded Avro', () => {
     );
   }); // prettier-ignore
 
+  test('with a member that no schema has is refused where revisions say the schema it was written with, and may be newer elsewhere', () => {
+    const text = '{"id":"a","amuont":1}';
+    const added = { name: 'amount', type: 'long', default: 0 };
+    expect(read([id, added], text, { encoding: 'json' })).toEqual({ id: 'a', amount: 0n });
+    expect(() => read([id, added], text, { encoding: 'json', written: [id, added] })).toThrow(
+      'amuont: must be a field of the schema that its revision names, got a number',
+    );
+  }); // prettier-ignore
+
+  test('with a member twice is refused', () => {
+    expect(() => read([id], '{"id":"a","id":"b"}', { encoding: 'json' })).toThrow('id: must be there once');
+  });
+
   test('with half a surrogate pair is refused, for it has no form in UTF-8', () => {
     expect(() => read([id], String.raw`{"id":"\ud800"}`, { encoding: 'json' })).toThrow('id: must be well-formed Unicode');
   }); // prettier-ignore

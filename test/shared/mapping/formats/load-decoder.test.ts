@@ -290,6 +290,7 @@ describe('Protobuf', () => {
     ['an int64 out of range', '{"orderId":"9223372036854775808"}', 'shop.Order.order_id: out of range for int64'],
     ['an unknown field', '{"secret":1}', 'shop.Order: unknown field'],
     ['a double beyond its range', '{"ratio":1e400}', 'shop.Order.ratio: invalid number'],
+    ['a member twice', '{"orderId":1,"orderId":2}', 'orderId: must be there once'],
     ['a date that does not exist', '{"at":"2026-02-30T00:00:00Z"}', 'google.protobuf.Timestamp: invalid timestamp'],
     ['no object', '5', 'record: must be ProtoJSON of shop.Order'],
     ['no JSON', '{', 'record: must be JSON'],
@@ -299,6 +300,31 @@ describe('Protobuf', () => {
     expect(() => decode(jsonRecord(text, json))).toThrow(rule);
     expect(() => decode(jsonRecord(text, json))).not.toThrow(/secret|9223372036854775808|2026-02-30|1e400/);
   });
+
+  test.each(['9007199254740993', '9007199254740993.0', '9.007199254740993e15', '"9007199254740993"'])(
+    'an int64 in ProtoJSON keeps its digits when it is spelt %s',
+    async (text) => {
+      const { decode } = await loadDecoder(format);
+      expect(decode(jsonRecord(`{"orderId":${text}}`, json))).toMatchObject({ order_id: 9_007_199_254_740_993n });
+    },
+  );
+
+  test('a number in a Struct stays one, the nearest double', async () => {
+    const { decode } = await loadDecoder(format);
+    const extra = (text: string): unknown => decode(jsonRecord(`{"extra":{"n":[${text}]}}`, json));
+    expect(extra('9007199254740993')).toMatchObject({ extra: { n: [9_007_199_254_740_992] } });
+    expect(extra('0.10')).toMatchObject({ extra: { n: [0.1] } });
+    expect(() => extra('1e400')).toThrow('must hold in a google.protobuf.Struct what a double can');
+  });
+
+  test.each([
+    ['a Timestamp of 2,000,000,000 nanos', { at: { nanos: 2_000_000_000 } }, 'google.protobuf.Timestamp: must have nanos below a second, none negative, got 2000000000'],
+    ['a Timestamp of negative nanos', { at: { seconds: 1, nanos: -1 } }, 'google.protobuf.Timestamp: must have nanos below a second, none negative, got -1'],
+    ['a Duration of two signs', { took: { seconds: 1, nanos: -1 } }, 'google.protobuf.Duration: must have nanos below a second and the sign of its seconds, got -1'],
+  ])('binary with %s is refused', async (_name, fields, rule) => {
+    const { decode } = await loadDecoder(format);
+    expect(() => decode(recordOf(encode(fields), binary))).toThrow(rule);
+  }); // prettier-ignore
 
   test.each([
     ['cut short', encode({ name: 'abc' }).subarray(0, 3)],

@@ -238,6 +238,22 @@ describe('a request that breaks a rule is refused by its path', () => {
     ['no byte', Buffer.alloc(0), 'request: is required, got no byte'],
     ['no UTF-8', Buffer.from('{"version":1,"table":"\xff"}', 'latin1'), 'request: must be UTF-8, got other bytes'],
     ['no JSON', Buffer.from('{"secret-key'), 'request: must be JSON, got other text'],
+    [
+      'a byte order mark',
+      Buffer.from('\uFEFF{"version":1}'),
+      'request: must be JSON in UTF-8, got a byte order mark before the JSON',
+    ],
+    ['UTF-16', Buffer.from('{"version":1}', 'utf16le'), 'request: must be JSON in UTF-8, got UTF-16'],
+    [
+      'a member twice',
+      Buffer.from('{"version":1,"readModifyWrite":{"rowKey":"a","rowKey":"b"}}'),
+      'readModifyWrite.rowKey: must be there once, got two members of that name',
+    ],
+    [
+      'a branch twice',
+      Buffer.from('{"version":1,"conditional":{"rowKey":"a","then":[{"setCell":{"family":"f","family":"g"}}]}}'),
+      'conditional.then[0].setCell.family: must be there once, got two members of that name',
+    ],
   ])('%s', (_name, bytes, problem) => {
     expect(problemsOf(() => decodeRowRequest(bytes))).toEqual([problem]);
   });
