@@ -127,12 +127,13 @@ export class UnitMessages<Position> implements Owner {
 
   /** Nothing above `lastSequence` begins to leave any more. The first failure is the unit's. */
   fail(failure: EmissionError, lastSequence: number): void {
-    this.window.poison(failure);
+    const isFirst = this.#failure === undefined;
     this.#failure ??= failure;
-    if (lastSequence >= this.#lastSequence && this.failing.aborted) return;
+    this.window.poison(failure);
+    if (!isFirst && lastSequence >= this.#lastSequence) return;
     this.#lastSequence = lastSequence;
     this.#with.publisher.dropHeldBack();
-    this.#failing.abort(this.#failure);
+    if (isFirst) this.#failing.abort(failure);
   }
 
   /** Resolves when nothing is on its way; rejects with the signal's reason. */

@@ -80,8 +80,8 @@ function encodeFields(
 ): Buffer {
   let size = common.length;
   for (const name in attributes) size += fieldSize(pairSize(name, attributes[name] ?? ''));
-  if (orderingKey !== undefined && orderingKey !== '') size += fieldSize(utf8Length(orderingKey));
-  else if (size === common.length) return common;
+  if (orderingKey !== undefined) size += textSize(orderingKey);
+  if (size === common.length) return common;
   const target = Buffer.allocUnsafe(size);
   target.set(common, 0);
   let at = common.length;
@@ -92,13 +92,16 @@ function encodeFields(
     at = writeText(target, at, NAME, name);
     at = writeText(target, at, VALUE, value);
   }
-  if (orderingKey !== undefined && orderingKey !== '') writeText(target, at, ORDERING_KEY, orderingKey);
+  if (orderingKey !== undefined) writeText(target, at, ORDERING_KEY, orderingKey);
   return target;
 }
 
 const NOTHING = Buffer.alloc(0);
 
-const pairSize = (name: string, value: string): number => fieldSize(utf8Length(name)) + fieldSize(utf8Length(value));
+const pairSize = (name: string, value: string): number => textSize(name) + textSize(value);
+
+/** A proto3 field of text: nothing when empty. */
+const textSize = (text: string): number => (text === '' ? 0 : fieldSize(utf8Length(text)));
 
 /** Up to here a loop beats the call into native code. */
 const SHORT_TEXT = 48;
@@ -112,6 +115,7 @@ function utf8Length(text: string): number {
 
 function writeText(target: Buffer, start: number, tag: number, text: string): number {
   const { length } = text;
+  if (length === 0) return start;
   const bytes = utf8Length(text);
   target[start] = tag;
   const at = writeVarint(target, start + 1, bytes);

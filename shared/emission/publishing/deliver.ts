@@ -35,7 +35,8 @@ export interface Course {
 /** A delivery's place among the requests of its topic, which another may have while it pauses. */
 export interface Place {
   leave(): void;
-  retake(): void;
+  /** Resolves when there is a place again. */
+  retake(): Promise<void>;
 }
 
 /**
@@ -109,7 +110,7 @@ async function deliverInOrder(messages: readonly Outbound[], course: Course, pla
 async function refused(message: Outbound, problem: string, place: Place, status?: Status): Promise<void> {
   place.leave();
   await message.owner.refused(message, problem, status);
-  place.retake();
+  await place.retake();
 }
 
 /** The time of one attempt, less what is kept for skew, fits into what is left of the lease. */
@@ -185,5 +186,5 @@ async function pauseAfter(
 async function pause(millis: number, { runtime, signal }: Course, place: Place): Promise<void> {
   place.leave();
   await sleep(runtime.clock, millis, signal).catch(() => undefined);
-  place.retake();
+  await place.retake();
 }

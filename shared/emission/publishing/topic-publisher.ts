@@ -7,7 +7,7 @@ import { requestFill } from './request-fill.ts';
 /** Requests without an ordering key that are out at once. */
 const KEYLESS_REQUESTS = 4;
 
-/** Requests that are out at once, by any key. */
+/** Requests that are out at once, by any key; those that pause before another attempt count as deliveries. */
 const MAX_REQUESTS = 64;
 
 /** New requests wait while so much is out: what they hold is in memory a second and a third time. */
@@ -48,9 +48,14 @@ export class TopicPublisher {
   readonly #lanes = new Map<string, Lane>();
   readonly #line = new Queue<Lane>();
   readonly #largeLine = new Queue<Lane>();
+  /** Deliveries under way, those that pause among them. */
+  #deliveries = 0;
+  /** Requests that are out, those of them with little in them, and what all of them hold. */
   #requests = 0;
   #smallRequests = 0;
   #requestBytes = 0;
+  /** Deliveries that paused and wait for their place, longest first. */
+  readonly #returning = new Queue<() => void>();
   #isPumpDue = false;
   #isThrottled = false;
 
@@ -69,15 +74,17 @@ export class TopicPublisher {
 
   /** Ends what waits and may not leave any more, because an earlier message of its owner failed. */
   dropHeldBack(): void {
+    const dropped: Outbound[] = [];
     for (const lane of this.#lanes.values()) {
       lane.queue.keep((message) => {
         if (!isHeldBack(message)) return true;
         lane.bytes -= message.bytes;
-        message.owner.failed(message, undefined);
+        dropped.push(message);
         return false;
       });
       if (lane.queue.length === 0 && lane.deliveries === 0) this.#lanes.delete(lane.key);
     }
+    for (const message of dropped) message.owner.failed(message, undefined);
   }
 
   #laneOf(key: string): Lane {
@@ -113,6 +120,7 @@ export class TopicPublisher {
   }
 
   #pump(): void {
+    while (this.#returning.length > 0 && this.#requests < this.#share(MAX_REQUESTS)) this.#returning.take()?.();
     for (let lane = this.#next(); lane; lane = this.#next()) {
       this.#start(lane, this.#take(lane));
     }
@@ -121,9 +129,8 @@ export class TopicPublisher {
 
   /** The lane whose turn it is; undefined when none may leave. */
   #next(): Lane | undefined {
-    if (this.#requests >= this.#share(MAX_REQUESTS) || this.#requestBytes >= this.#share(MAX_REQUEST_BYTES)) {
-      return undefined;
-    }
+    if (this.#deliveries >= MAX_REQUESTS || this.#requests >= this.#share(MAX_REQUESTS)) return undefined;
+    if (this.#requestBytes >= this.#share(MAX_REQUEST_BYTES)) return undefined;
     const smallRequests = Math.max(MIN_SMALL_REQUESTS, Math.floor(this.#line.length / KEYS_PER_SMALL_REQUEST));
     if (this.#smallRequests < this.#share(smallRequests)) {
       for (let lane = this.#line.take(); lane; lane = this.#line.take()) {
@@ -154,31 +161,36 @@ export class TopicPublisher {
   #start(lane: Lane, messages: readonly Outbound[]): void {
     const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
     const small = bytes < LARGE_BYTES ? 1 : 0;
-    this.#requests += 1;
-    this.#smallRequests += small;
-    this.#requestBytes += bytes;
-    lane.deliveries += 1;
-    this.#queue(lane);
     const count = (by: 1 | -1): void => {
+      this.#requests += by;
       this.#smallRequests += by * small;
       this.#requestBytes += by * bytes;
-      if (by < 0) this.#pumpSoon();
     };
     const place: Place = {
       leave: () => {
         count(-1);
+        this.#pumpSoon();
       },
-      retake: () => {
-        count(1);
-      },
+      retake: () =>
+        new Promise((resolve) => {
+          this.#returning.push(() => {
+            count(1);
+            resolve();
+          });
+          this.#pumpSoon();
+        }),
     };
     const end = (): void => {
-      this.#requests -= 1;
+      this.#deliveries -= 1;
       lane.deliveries -= 1;
       count(-1);
       if (lane.queue.length > 0) this.#queue(lane);
       else if (lane.deliveries === 0) this.#lanes.delete(lane.key);
+      this.#pumpSoon();
     };
+    this.#deliveries += 1;
+    lane.deliveries += 1;
+    this.#queue(lane);
     count(1);
     deliver(messages, this.#course, place).then(end, end);
   }
@@ -189,7 +201,7 @@ export class TopicPublisher {
 
   #noteThrottling(): void {
     const { pace, throttle } = this.#course.state;
-    const isThrottled = pace.share < 1 && this.#line.length > 0;
+    const isThrottled = pace.share < 1 && this.#line.length + this.#returning.length > 0;
     if (isThrottled === this.#isThrottled) return;
     this.#isThrottled = isThrottled;
     if (isThrottled) throttle.begin();

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { attributeFields, wireMessage } from '../../../../shared/emission/messages/wire-message.ts';
+import { partsOf } from '../../../../shared/emission/messages/parts.ts';
+import type { OutgoingMessage } from '../../../../shared/model/publishing.ts';
+
+const NOTHING = attributeFields({});
+const MAX = 2000;
+
+function parts(message: OutgoingMessage): OutgoingMessage[] {
+  return [...partsOf(message, MAX, wireMessage(message, NOTHING).fields.length)];
+}
+
+const data = Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 251));
+
+test('the parts of a message make its data again, each fits, and all bear its attributes and key', () => {
+  const message = { data, attributes: { 'row-key': 'r', long: 'x'.repeat(300) }, orderingKey: 'k' };
+  const made = parts(message);
+  expect(Buffer.concat(made.map((part) => part.data)).equals(data)).toBe(true);
+  const digest = createHash('sha256').update(data).digest('hex');
+  for (const [index, part] of made.entries()) {
+    expect(wireMessage(part, NOTHING).bytes).toBeLessThanOrEqual(MAX);
+    expect(part).toMatchObject({
+      orderingKey: 'k',
+      attributes: { ...message.attributes, part: String(index + 1), parts: String(made.length), 'part-of': digest },
+    });
+  }
+});
+
+test('the parts of a message without an ordering key share one of their own, so that they arrive in order', () => {
+  const keys = new Set(parts({ data, attributes: {} }).map(({ orderingKey }) => orderingKey));
+  expect([...keys]).toEqual([createHash('sha256').update(data).digest('hex')]);
+});
+
+test('no part copies the data', () => {
+  for (const part of parts({ data, attributes: {} })) expect(part.data.buffer).toBe(data.buffer);
+});
