@@ -26,14 +26,15 @@ class World {
   readonly topic = new FakeTopic(this.clock);
   readonly random: () => number;
   committed = 0;
-  leaseEnd = 0;
   readers = 0;
+  readonly zombies: { readonly end: AbortController; readonly unit: UnitEmission<number> }[] = [];
   /** Attempts that began without the time to end before their lease. */
   readonly late: string[] = [];
 
   constructor(seed: number, faults: number) {
     this.random = seededRandom(seed);
-    this.topic.decide = () => (this.random() < faults ? this.#fault() : { kind: 'confirm', delayMillis: this.#upTo(300) });
+    this.topic.decide = () =>
+      this.random() < faults ? this.#fault() : { kind: 'confirm', delayMillis: this.#upTo(300) };
   }
 
   #upTo(millis: number): number {
@@ -95,11 +96,9 @@ class World {
       // The next reader comes when the lease has run out; this one is a zombie from then on, and lives on.
       if (clock.now() >= leaseEnd) break;
     }
-    await clock.advance(isOverNow(end.signal) ? 0 : this.#upTo(1_000));
-    this.zombies.push(end);
+    await clock.advance(0);
+    this.zombies.push({ end, unit });
   }
-
-  readonly zombies: AbortController[] = [];
 
   async #emitFrom(unit: UnitEmission<number>, from: number): Promise<void> {
     try {
@@ -116,7 +115,7 @@ class World {
   async run(): Promise<void> {
     while (this.committed < ROWS && this.readers < 60) await this.read();
     await this.clock.advance(LATEST_MILLIS + 10_000);
-    for (const zombie of this.zombies) zombie.abort(new Error('the end of the world'));
+    for (const { end } of this.zombies) end.abort(new Error('the end of the world'));
     await this.clock.advance(60_000);
   }
 
@@ -131,8 +130,6 @@ class World {
     return first;
   }
 }
-
-const isOverNow = ({ aborted }: AbortSignal): boolean => aborted;
 
 const isOver = async (promise: Promise<void>): Promise<boolean> => {
   let over = false;
@@ -156,6 +153,10 @@ test(`${SEEDS} schedules of lost leases and late requests repeat messages, and r
     expect([...first.values()].flat().length, `seed ${seed}`).toBe(ROWS);
     expect(world.late, `seed ${seed}`).toEqual([]);
     expect(world.clock.pending, `seed ${seed}`).toBe(0);
+    expect(
+      world.zombies.every(({ unit }) => unit.isIdle),
+      `seed ${seed}`,
+    ).toBe(true);
     repeats += world.topic.published.reduce((sum, { text }) => sum + text.split('\n').filter(Boolean).length, 0) - ROWS;
     takeovers += world.readers - 1;
   }

@@ -79,7 +79,11 @@ test('a record with a line end cannot be packed, and follows the failure policy 
   emitAll(unit, ['m2'], 'k');
   unit.flush();
   await clock.advance(10);
-  expect([topic.texts, letters[0]?.message.data.toString(), unit.takeCommittable()]).toEqual([['m1\n', 'm2\n'], 'a\nb', 2]);
+  expect([topic.texts, letters[0]?.message.data.toString(), unit.takeCommittable()]).toEqual([
+    ['m1\n', 'm2\n'],
+    'a\nb',
+    2,
+  ]);
 });
 
 const LARGE = 20_000_000;

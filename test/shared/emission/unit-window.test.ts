@@ -56,7 +56,8 @@ test('an entry that ends twice, or enters a poisoned window, is a defect', () =>
   expect(() => window.enter(1)).toThrow('poisoned');
 });
 
-type Step = { readonly kind: 'enter' | 'pass' | 'take' } | { readonly kind: 'confirm' | 'fail'; readonly which: number };
+type Step =
+  { readonly kind: 'enter' | 'pass' | 'take' } | { readonly kind: 'confirm' | 'fail'; readonly which: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<Step>({ kind: 'enter' }, { kind: 'pass' }, { kind: 'take' }) },

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  attributeFields,
-  brokenRule,
-  wireMessage,
-} from '../../../../shared/emission/messages/wire-message.ts';
+import { attributeFields, brokenRule, wireMessage } from '../../../../shared/emission/messages/wire-message.ts';
 import type { OutgoingMessage } from '../../../../shared/model/publishing.ts';
 import { PubsubMessage } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { readWire } from '../../../support/fake-topic.ts';
@@ -16,7 +12,11 @@ const anyText = fc.oneof(
 );
 const anyAttributes = fc.dictionary(anyText, anyText, { maxKeys: 5, noNullPrototype: true }).map(withoutProto);
 const anyMessage: fc.Arbitrary<OutgoingMessage> = fc.record(
-  { data: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)), attributes: anyAttributes, orderingKey: anyText },
+  {
+    data: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+    attributes: anyAttributes,
+    orderingKey: anyText,
+  },
   { requiredKeys: ['data', 'attributes'] },
 );
 
@@ -31,7 +31,13 @@ test('the hand-written message is the generated one, byte for byte, and its size
       const { data, attributes, orderingKey = '' } = message;
       const generated = (content: Buffer): Buffer =>
         Buffer.from(
-          PubsubMessage.encode({ data: content, attributes, orderingKey, messageId: '', publishTime: undefined }).finish(),
+          PubsubMessage.encode({
+            data: content,
+            attributes,
+            orderingKey,
+            messageId: '',
+            publishTime: undefined,
+          }).finish(),
         );
       expect(fields.equals(generated(Buffer.alloc(0)))).toBe(true);
       expect(bytes).toBe(generated(data).length);
@@ -59,13 +65,21 @@ const names = (count: number): Record<string, string> =>
 
 test.each<[string, OutgoingMessage, string | undefined]>([
   ['a value of 1,024 bytes', message({ attributes: { a: 'ö'.repeat(512) } }), undefined],
-  ['a value of 1,025 bytes', message({ attributes: { a: `${'ö'.repeat(512)}x` } }), 'attribute "a" has more than 1,024 bytes'],
+  [
+    'a value of 1,025 bytes',
+    message({ attributes: { a: `${'ö'.repeat(512)}x` } }),
+    'attribute "a" has more than 1,024 bytes',
+  ],
   ['a name of 257 bytes', message({ attributes: { ['n'.repeat(257)]: '' } }), 'more than 256 bytes'],
   ['a name that begins with goog', message({ attributes: { googly: '' } }), '"googly" is not allowed'],
   ['an empty name', message({ attributes: { '': 'x' } }), '"" is not allowed'],
   ['100 attributes with the one of the unit', message({ attributes: names(99) }), undefined],
   ['101 attributes with the one of the unit', message({ attributes: names(100) }), 'more than 100 attributes'],
-  ['100 attributes, one of which replaces that of the unit', message({ attributes: { ...names(99), run: 'x' } }), undefined],
+  [
+    '100 attributes, one of which replaces that of the unit',
+    message({ attributes: { ...names(99), run: 'x' } }),
+    undefined,
+  ],
   ['an ordering key of 1,025 bytes', message({ orderingKey: 'k'.repeat(1025) }), 'the ordering key has more'],
 ])('the rules of the service: %s', (_, given, rule) => {
   const broken = brokenRule(given, { run: 'r' });

@@ -113,7 +113,9 @@ test('RESOURCE_EXHAUSTED makes requests fewer, the time they wait is counted, an
   const { clock, topic, runtime, open } = startEmission();
   const start = clock.now();
   topic.decide = ({ at }) =>
-    at < start + 5_000 ? { kind: 'refuse', status: status('RESOURCE_EXHAUSTED') } : { kind: 'confirm', delayMillis: 50 };
+    at < start + 5_000
+      ? { kind: 'refuse', status: status('RESOURCE_EXHAUSTED') }
+      : { kind: 'confirm', delayMillis: 50 };
   const unit = open();
   for (let key = 0; key < 640; key += 1) emitAll(unit, [`m${key}`], `key-${key}`);
   await clock.advance(5_000);
