@@ -131,12 +131,14 @@ class World {
   }
 }
 
-const isOver = async (promise: Promise<void>): Promise<boolean> => {
-  let over = false;
-  void promise.then(() => (over = true));
-  await new Promise(setImmediate);
-  return over;
-};
+/** Whether the promise has resolved by now. */
+const isOver = (promise: Promise<void>): Promise<boolean> =>
+  Promise.race([
+    promise.then(() => true),
+    new Promise<boolean>((resolve) => {
+      setImmediate(resolve, false);
+    }),
+  ]);
 
 const allRows = Array.from({ length: ROWS }, (_, index) => index + 1);
 

@@ -14,7 +14,7 @@ export interface EmissionHarness {
   readonly end: AbortController;
   /** How long the lease lasts: forever, unless a test says otherwise. */
   lease: { remainingMillis: number };
-  open(options?: Partial<UnitOptions>): UnitEmission<number>;
+  readonly open: (options?: Partial<UnitOptions>) => UnitEmission<number>;
 }
 
 /** An emission before a topic in memory, on a clock that the test moves. */

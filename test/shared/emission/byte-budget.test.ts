@@ -34,13 +34,14 @@ test('who gives up leaves the line with the reason of the signal, and lets those
   expect(budget.bytes).toBe(10);
 });
 
-test('whoever gathers is told when somebody begins to wait, and not while there is room', () => {
+test('whoever gathers is told when somebody begins to wait, and not while there is room', async () => {
   let told = 0;
   const budget = new ByteBudget(100, () => (told += 1));
   budget.tryTake(50);
-  void budget.take(50, signal);
+  await budget.take(50, signal);
   expect(told).toBe(0);
-  void budget.take(50, signal);
+  const waiting = budget.take(50, signal);
   expect(told).toBe(1);
   budget.give(100);
+  await waiting;
 });

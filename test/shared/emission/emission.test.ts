@@ -245,11 +245,12 @@ test('a full budget makes emit wait, until a confirmation makes room', async () 
   emitAll(unit, ['m1', 'm2']);
   const waiting = unit.emit(text('m3'));
   let isAdmitted = false;
-  void waiting?.then(() => (isAdmitted = true));
+  const admitted = waiting?.then(() => (isAdmitted = true));
   await clock.advance(99);
   expect([isAdmitted, runtime.metrics.snapshot().gauges.emissionWindowBytes]).toEqual([false, 1032]);
   await clock.advance(1);
   expect(isAdmitted).toBe(true);
+  await admitted;
   await clock.advance(1);
   expect(topic.texts).toEqual(['m1', 'm2', 'm3']);
 });

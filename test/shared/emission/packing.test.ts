@@ -34,7 +34,7 @@ test('a record that does not fit beside the others begins a new message; no mess
   const { clock, topic, open } = startEmission();
   const unit = open({ maxRecordsPerMessage: 100 });
   for (let index = 1; index <= 5; index += 1) {
-    void unit.emit(text('x'.repeat(4_000_000)));
+    await unit.emit(text('x'.repeat(4_000_000)));
     unit.pass(index);
   }
   unit.flush();
