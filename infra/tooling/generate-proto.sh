@@ -6,6 +6,17 @@
 #   generate-proto.sh --check   generates beside the tree and fails where the two differ
 # Needs npm and its registry. A test holds the tree to the manifest without either.
 set -euo pipefail
+case "${1:-}" in
+  '' | --check) ;;
+  -h | --help)
+    sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"
+    exit 0
+    ;;
+  *)
+    echo "error: unknown option '$1' (it takes --check or --help)" >&2
+    exit 2
+    ;;
+esac
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

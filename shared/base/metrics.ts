@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Logger } from './logging.ts';
 import type { CounterName, DistributionName, GaugeName } from './metric-catalogue.ts';
+import { quantileOf, sortedNumbers } from './quantile.ts';
 
 /** The instruments of one pipeline in one instance. Cheap enough for the path of every record. */
 export interface Metrics {
@@ -94,9 +95,8 @@ export function createMetrics(): MetricsRegistry {
 }
 
 function summarize({ count, sum, min, max, kept }: Distribution): DistributionSummary {
-  const sorted = kept.toSorted((left, right) => left - right);
-  const quantile = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
-  return { count, sum, min, max, p50: quantile(0.5), p95: quantile(0.95) };
+  const sorted = sortedNumbers(kept);
+  return { count, sum, min, max, p50: quantileOf(sorted, 0.5) ?? 0, p95: quantileOf(sorted, 0.95) ?? 0 };
 }
 
 /** Writes snapshots as log lines, from which log-based metrics are made. Survives SIGKILL up to the last flush. */

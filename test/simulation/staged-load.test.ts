@@ -18,6 +18,7 @@ import { MemoryStageStore } from '../support/memory-stage-store.ts';
 import { testRuntime } from '../support/runtime.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { workTopic } from '../support/work-topic.ts';
+import { quantileOf, sortedNumbers } from '../../shared/base/quantile.ts';
 
 /** Virtual minutes of the load; the figures of the benchmark page are of ten. */
 const MINUTES = Number(process.env.LOAD_MINUTES ?? 1);
@@ -94,8 +95,8 @@ test(`five thousand messages a second for ${MINUTES} virtual minutes are sent to
   const figures = {
     messages,
     segments: seen.size,
-    sentAfterP95: percentile(sentAfter, 0.95),
-    sentAfterP95OfSecondHalf: percentile(late, 0.95),
+    sentAfterP95: quantileOf(sortedNumbers(sentAfter), 0.95) ?? 0,
+    sentAfterP95OfSecondHalf: quantileOf(sortedNumbers(late), 0.95) ?? 0,
     operationsPerThousand: ((reads + writes + deletes) * 1000) / messages,
     busiestDocumentPerMinute: busiest(store, (document) => !document.startsWith('segments/')),
   };
@@ -142,11 +143,6 @@ const headsOf = (store: MemoryStageStore, { ranges, segments }: CommitWork) => [
   ...ranges.flatMap((range) => store.headsIn(range).filter(({ id }) => isInRange(id, range))),
   ...segments.flatMap((id) => store.head(id) ?? []),
 ];
-
-function percentile(values: number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}
 
 /** The most writes of one document in one minute. */
 function busiest({ log }: MemoryStageStore, isWanted: (document: string) => boolean): number {

@@ -1,5 +1,6 @@
 import type { Table } from '@google-cloud/bigtable';
 import { sleep, systemClock } from '../../../../shared/base/clock.ts';
+import { quantileOf, sortedNumbers } from '../../../../shared/base/quantile.ts';
 
 export interface Latency {
   /** Rows that could not be read within a minute; they are not among the samples. */
@@ -41,13 +42,12 @@ export class LatencyProbe {
   /** Resolves when every watched row was read or given up. Rejects when reading fails, or the signal aborted. */
   async result(): Promise<Latency> {
     await Promise.all(this.#watched);
-    const sorted = this.#millis.toSorted((left, right) => left - right);
-    const quantile = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+    const sorted = sortedNumbers(this.#millis);
     return {
       unreadable: this.#unreadable,
       samples: sorted.length,
-      p50Millis: quantile(0.5),
-      p95Millis: quantile(0.95),
+      p50Millis: quantileOf(sorted, 0.5) ?? 0,
+      p95Millis: quantileOf(sorted, 0.95) ?? 0,
     };
   }
 

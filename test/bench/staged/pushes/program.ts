@@ -3,6 +3,7 @@ import { drainSegments } from '../drain.ts';
 import { cellOf, envelopeOf, keyOf, segmentsOf } from '../envelopes.ts';
 import { openWrites } from '../marked-writes.ts';
 import { ENVELOPES_PER_PUSH, PUSHES_AT_ONCE, type PushesArgument, type PushesResult } from './case.ts';
+import { quantileOf, sortedNumbers } from '../../../../shared/base/quantile.ts';
 
 /** Keeps the instance full: where one push ends the next begins. */
 const { address, pushes } = programArgument() as PushesArgument;
@@ -14,9 +15,12 @@ const payloads = segmentsOf(
 );
 
 await pushAll(PUSHES_AT_ONCE * 2);
-const millis = await pushAll(pushes);
+const millis = sortedNumbers(await pushAll(pushes));
 opened.close();
-endWith({ p50Millis: quantile(millis, 0.5), p95Millis: quantile(millis, 0.95) } satisfies PushesResult);
+endWith({
+  p50Millis: quantileOf(millis, 0.5) ?? Number.NaN,
+  p95Millis: quantileOf(millis, 0.95) ?? Number.NaN,
+} satisfies PushesResult);
 
 async function pushAll(count: number): Promise<readonly number[]> {
   const took: number[] = [];
@@ -32,9 +36,4 @@ async function pushAll(count: number): Promise<readonly number[]> {
     }),
   );
   return took;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }

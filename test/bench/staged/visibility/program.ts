@@ -10,6 +10,7 @@ import { connect, type RawClient, readRows } from '../../../support/bigtable-raw
 import { endWith, programArgument } from '../../support/program.ts';
 import { FAMILY, keyOf, QUALIFIER, TABLE } from '../envelopes.ts';
 import { configOf, TABLES, TOPIC, type VisibilityArgument, type VisibilityResult } from './sinks.ts';
+import { quantileOf, sortedNumbers } from '../../../../shared/base/quantile.ts';
 
 /**
  * Publishes records at a steady pace to a sink that runs as deployed, over the embedded cloud. A record's cell has the
@@ -20,9 +21,11 @@ const POLL_MILLIS = 200;
 const LIMIT_MILLIS = 60_000;
 
 const latencies = await measure();
-const sorted = latencies.toSorted((left, right) => left - right);
-const quantile = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
-endWith({ p50Millis: quantile(0.5), p95Millis: quantile(0.95) } satisfies VisibilityResult);
+const sorted = sortedNumbers(latencies);
+endWith({
+  p50Millis: quantileOf(sorted, 0.5) ?? Number.NaN,
+  p95Millis: quantileOf(sorted, 0.95) ?? Number.NaN,
+} satisfies VisibilityResult);
 
 async function measure(): Promise<number[]> {
   await using opened = new AsyncDisposableStack();
