@@ -30,7 +30,9 @@ export const METRICS = {
   numRecordsSendErrors: counter(
     'Records given to the failure policy: the serializer refused them, or Bigtable refused them alone. Counted before the policy runs.',
   ),
-  recordsSkipped: counter('Records for which the serializer returned null. Nothing else reports a skip.'),
+  recordsSkipped: counter(
+    'Records for which the serializer returned null, and rows of a scan of which the form makes nothing. Nothing else reports a skip.',
+  ),
   recordsApplied: counter('Entries that Bigtable answered as applied.'),
   inFlightEntries: gauge('Entries admitted and not yet settled, summed over tables.'),
   inFlightBytes: gauge('Serialized size of the entries counted by inFlightEntries.', 'By'),
@@ -176,6 +178,15 @@ export const METRICS = {
   ),
   messageLatency: distribution('Time from the push to its answer.', 'ms'),
   publishToAppliedLatency: distribution('Time from publish to the answer that the row is applied.', 'ms'),
+
+  // Scan source.
+  rowsRead: counter('Rows that were read of a table and handed to the form of the run.'),
+  bytesRead: counter('Size of the rows counted by rowsRead, by an estimate: not the billed one.', undefined, 'By'),
+  rowsQuarantined: counter('Rows, or messages of rows, that the dead-letter topic confirmed in their place.'),
+  splitsTaken: counter('Splits that a slot took.'),
+  splitFailures: counter('Times that the reading of a split failed; it is tried again from its position.'),
+  positionsCommitted: counter('Positions of splits that were written because they had moved.'),
+  sessionMillis: distribution('Time that an invocation of a slot worked.', 'ms'),
 
   // Failure policy and dead letters.
   recordsDropped: counter('Records dropped by the policy log-and-drop.'),

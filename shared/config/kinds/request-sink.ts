@@ -10,7 +10,7 @@ import { sinkKind } from './sink.ts';
 
 const answerOptions = {
   emptyBranchPolicy: choice(
-    'Policy for a message whose conditional request selected a branch without mutations: it is acknowledged like any other, or it is not acknowledged and comes back, whatever the failurePolicy. A few such messages slow all others of the subscription.',
+    'Policy for a message whose conditional request selected a branch without mutations: it is acknowledged like any other, or it is not acknowledged and comes back, whatever the failurePolicy.',
     ['ignore', 'fail'],
     'ignore',
   ),

@@ -159,13 +159,13 @@ function boundOf(
   return { kind: 'unbounded' };
 }
 
-/** Microseconds since the epoch of a time of RFC 3339, at most six digits of a second; undefined where it is none. */
+/** Microseconds since the epoch of a time of RFC 3339, at most three digits of a second: timestamps of a filter are whole milliseconds; undefined where it is none. */
 function microsOf(text: string): bigint | undefined {
-  const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?(Z|[+-]\d{2}:\d{2})$/.exec(text);
+  const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,3}))?(Z|[+-]\d{2}:\d{2})$/.exec(text);
   if (!match) return undefined;
   const millis = Date.parse(`${String(match[1])}${String(match[3])}`);
   if (Number.isNaN(millis) || millis < 0) return undefined;
-  return BigInt(millis) * 1000n + BigInt((match[2] ?? '').padEnd(6, '0'));
+  return (BigInt(millis) + BigInt((match[2] ?? '').padEnd(3, '0'))) * 1000n;
 }
 
 const ENDS = ['start', 'startOpen', 'end', 'endClosed'] as const;

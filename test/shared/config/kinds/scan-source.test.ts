@@ -160,10 +160,10 @@ describe('the selection of a scan', () => {
   test('has a window of timestamps in microseconds, or since the last run', () => {
     const { selection } = resolved({
       ...MINIMAL,
-      timestampWindow: { since: '2026-01-31T00:00:00.000001Z', until: '2026-01-31T02:00:00+01:00' },
+      timestampWindow: { since: '2026-01-31T00:00:00.001Z', until: '2026-01-31T02:00:00+01:00' },
     });
     expect(selection.timestampWindow).toEqual({
-      since: { micros: '1769817600000001' },
+      since: { micros: '1769817600001000' },
       untilMicros: '1769821200000000',
       overlapMillis: 300_000,
     });

@@ -1,0 +1,48 @@
+import type { UnitEmission, UnitOptions } from '../emission/unit.ts';
+import type { RowRange } from '../model/row-range.ts';
+import type { Form } from './forms/form.ts';
+import type { ScanLetter } from './letter.ts';
+import type { ReadEvent } from './reading/read-event.ts';
+
+/** What the splits of one run are read with in one session. Nothing in it belongs to a single split. */
+export interface RunWork {
+  readonly run: string;
+  /** Undefined: rows are counted and not published. */
+  readonly form: Form | undefined;
+  /** Of every split's unit, beside what belongs to the split. */
+  readonly unit: Omit<UnitOptions, 'attributes' | 'setApart'>;
+  readonly orderingKeyOf: (rowKey: Buffer) => string | undefined;
+  readonly oversizedRow: 'fail' | 'quarantine';
+  readonly open: OpenRows;
+}
+
+/**
+ * The rows of a range in the order of their keys, with every retry inside: what one fetch gives, never nothing. Ends when
+ * nothing of the range is left. Rejects with a `ReadFailedError`, or with the reason of the signal.
+ */
+export type OpenRows = (range: RowRange, signal: AbortSignal) => AsyncIterable<readonly ReadEvent[]>;
+
+/** What the splits of a slot share, of whichever run they are. */
+export interface SlotTools {
+  /** Opens the way of one split to the topic. */
+  readonly openUnit: <Position>(options: UnitOptions) => UnitEmission<Position>;
+  /** Resolves when the letter is confirmed. */
+  readonly fileLetter: (letter: ScanLetter, signal: AbortSignal) => Promise<void>;
+}
+
+/** The attributes that a scan sets on its messages. Pure data: the page of the scan source is held to it. */
+export const SCAN_ATTRIBUTES = {
+  run: { name: 'run', meaning: 'the id of the run' },
+  split: { name: 'split', meaning: 'the split that its rows belong to' },
+  form: { name: 'form', meaning: '`row`, `cell`, `entry`, or the name of another form' },
+  version: { name: 'form-version', meaning: 'another one, another shape' },
+} as const;
+
+export const attributesOf = (run: string, split: string, form: Form | undefined): Readonly<Record<string, string>> => ({
+  [SCAN_ATTRIBUTES.run.name]: run,
+  [SCAN_ATTRIBUTES.split.name]: split,
+  ...(form && {
+    [SCAN_ATTRIBUTES.form.name]: form.name,
+    [SCAN_ATTRIBUTES.version.name]: String(form.version),
+  }),
+});
