@@ -1,7 +1,7 @@
 import { http } from '@google-cloud/functions-framework';
 import type { EntryPointName } from '../shared/deployment/entry-points.ts';
 import { ownBodies } from './bodies/own-bodies.ts';
-import { type EntryPoint, leaveFrameworkDomain } from './parts/entry-point.ts';
+import { type EntryPoint, withoutDomains } from './parts/entry-point.ts';
 
 /** How each entry point of the deployment's table is loaded. Only the deployed one is: a cold start pays for every module. */
 const LOADERS: Readonly<Record<EntryPointName, () => Promise<EntryPoint>>> = {
@@ -13,14 +13,19 @@ const LOADERS: Readonly<Record<EntryPointName, () => Promise<EntryPoint>>> = {
   requestSink: async () => (await import('./request-sink.ts')).requestSink,
 };
 
+withoutDomains();
 await ownBodies();
 
 for (const [name, load] of Object.entries(LOADERS)) {
   let loaded: EntryPoint | undefined;
-  http(name, async (request, response) => {
-    leaveFrameworkDomain();
+  const handleOnceLoaded = async (...call: Parameters<EntryPoint['handle']>): Promise<void> => {
     loaded ??= await load();
-    await loaded.handle(request, response);
+    loaded.handle(...call);
+  };
+  http(name, (request, response) => {
+    if (!loaded) return handleOnceLoaded(request, response);
+    loaded.handle(request, response);
+    return undefined;
   });
 }
 

@@ -27,27 +27,28 @@ export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): H
   const { clock, metrics } = runtime;
   const drain = drainOf(instance, work);
   const budgetMillis = invocationMillis(pipeline.input, env);
-  const handle: Handler = (body, path) =>
-    drain.track(async () => {
-      const startedAt = clock.now();
-      const deadline = startDeadline(clock, budgetMillis);
-      let messageId: string | undefined;
-      try {
-        if (drain.isDraining) throw new RedeliverError('draining', 'this instance is shutting down');
-        const message = readPush(body?.take() ?? NO_BODY);
-        messageId = message.messageId;
-        await work.process(isLettersPath(path) ? letterOf(message, work) : message, deadline.signal);
-        metrics.count('messagesAcknowledged');
-        return { status: 204 };
-      } catch (error) {
-        return answerRedelivery(error, messageId, runtime);
-      } finally {
-        deadline.end();
-        metrics.record('messageLatency', clock.now() - startedAt);
-        work.sweep();
-        exporter.flushIfDue();
-      }
-    });
+  const handle: Handler = async (body, path) => {
+    drain.enter();
+    const startedAt = clock.now();
+    const deadline = startDeadline(clock, budgetMillis);
+    let messageId: string | undefined;
+    try {
+      if (drain.isDraining) throw new RedeliverError('draining', 'this instance is shutting down');
+      const message = readPush(body?.take() ?? NO_BODY);
+      messageId = message.messageId;
+      await work.process(isLettersPath(path) ? letterOf(message, work) : message, deadline.signal);
+      metrics.count('messagesAcknowledged');
+      return { status: 204 };
+    } catch (error) {
+      return answerRedelivery(error, messageId, runtime);
+    } finally {
+      deadline.end();
+      metrics.record('messageLatency', clock.now() - startedAt);
+      work.sweep();
+      exporter.flushIfDue();
+      drain.leave();
+    }
+  };
   return Object.assign(handle, {
     bodies: {
       intake: intakeOf(instance, MAX_PUSH_BYTES),

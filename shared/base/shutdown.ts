@@ -12,6 +12,9 @@ export interface Drain {
   readonly isDraining: boolean;
   /** Runs one request; the process does not end by itself before it is done. */
   track<Result>(request: () => Promise<Result>): Promise<Result>;
+  /** The same without a promise: {@link leave} must follow exactly once. */
+  enter(): void;
+  leave(): void;
 }
 
 export interface DrainOptions {
@@ -63,23 +66,32 @@ export function installDrain(signals: ProcessSignals, { clock, limitMillis, onDr
   });
   signals.on('SIGTERM', drain);
 
+  const enter = (): void => {
+    inFlight += 1;
+  };
+  const leave = (): void => {
+    inFlight -= 1;
+    if (!isDraining || inFlight > 0) return;
+    // The answer is written in this turn; leave it the next one to get out.
+    clock.soon(() => {
+      clock.after(ANSWER_MILLIS, end);
+    });
+  };
+
   return {
     get isDraining() {
       return isDraining;
     },
     async track(request) {
-      inFlight += 1;
+      enter();
       try {
         return await request();
       } finally {
-        inFlight -= 1;
-        // The answer is written in this turn; leave it the next one to get out.
-        if (isDraining && inFlight === 0)
-          clock.soon(() => {
-            clock.after(ANSWER_MILLIS, end);
-          });
+        leave();
       }
     },
+    enter,
+    leave,
   };
 }
 

@@ -63,7 +63,9 @@ export async function startRowRequests(pipeline: Readonly<Record<string, unknown
   );
   const entry = startedOnce(() => Promise.resolve(handler), serveHttp);
   const name = `rowRequest${(instances += 1)}`;
-  http(name, (request, response) => entry.handle(request, response));
+  http(name, (request, response) => {
+    entry.handle(request, response);
+  });
   await ownBodies();
   const server = getTestServer(name).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -4,7 +4,7 @@ import { http } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { ownBodies } from '../../functions/bodies/own-bodies.ts';
 import { TakenBody } from '../../functions/bodies/take-body.ts';
-import { entryPoint, type Handler, leaveFrameworkDomain } from '../../functions/parts/entry-point.ts';
+import { entryPoint, type Handler, withoutDomains } from '../../functions/parts/entry-point.ts';
 import { startBulkSink } from '../../functions/bulk-sink.ts';
 import type { Surroundings } from '../../functions/parts/surroundings.ts';
 import type { PubsubMessage } from '../../shared/proto/google/pubsub/v1/pubsub.ts';
@@ -104,10 +104,10 @@ export async function startSink(options: SinkOptions = {}): Promise<SinkHarness>
   );
   const sink = entryPoint(() => Promise.resolve(noting(handler, arrivals)));
   const name = `sink${(instances += 1)}`;
-  http(name, async (request, response) => {
-    leaveFrameworkDomain();
-    await sink.handle(request, response);
+  http(name, (request, response) => {
+    sink.handle(request, response);
   });
+  withoutDomains();
   await ownBodies();
   const server = getTestServer(name).listen(0, '127.0.0.1');
   await once(server, 'listening');
