@@ -1,7 +1,8 @@
 import { nextTurn, RECORDS_PER_TURN } from '../base/clock.ts';
-import { RedeliverError, toError } from '../base/errors.ts';
+import { DeadlineError, RedeliverError, toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import type { Publisher } from '../model/publishing.ts';
+import { STATUSES, statusName } from '../model/status.ts';
 import { formatTableName } from '../model/table-name.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import { encodeEntry } from '../mapping/rows/entry-wire.ts';
@@ -169,7 +170,7 @@ export function deadLetterPolicy(
       if (failed.length === 0) return;
       const budget = new AbortController();
       const cancel = clock.after(options.flushTimeoutMillis, () => {
-        budget.abort(new Error(`flushTimeout of ${options.flushTimeoutMillis} ms was used up`));
+        budget.abort(new DeadlineError(`flushTimeout of ${options.flushTimeoutMillis} ms was used up`));
       });
       const startedAt = clock.now();
       const bounded = AbortSignal.any([signal, budget.signal]);
@@ -178,7 +179,8 @@ export function deadLetterPolicy(
       lastMillis = clock.now() - startedAt;
       longestMillis = Math.max(longestMillis, lastMillis);
       if (refusals.length === 0) return;
-      const cause = toError(refusals[0]);
+      // One that is refused keeps the message, however many only passed.
+      const cause = toError(refusals.find((refusal) => !isPassing(refusal)) ?? refusals[0]);
       throw new RedeliverError(
         'dead-letter-unconfirmed',
         `${refusals.length} of ${failed.length} dead letters were not confirmed by ${options.topic}: ${cause.message}. The message is redelivered; letters that were confirmed may be published again by another instance`,
@@ -187,6 +189,19 @@ export function deadLetterPolicy(
     },
     close: () => topic.close(),
   };
+}
+
+/**
+ * Whether a policy rejected only because its topic is unavailable at the moment: not reached, not in time, or over a quota.
+ * False where a letter is refused until somebody acts (no topic, no permission, a letter that is wrong).
+ */
+export const isTopicOutage = (error: unknown): boolean =>
+  error instanceof RedeliverError && error.reason === 'dead-letter-unconfirmed' && isPassing(error.cause);
+
+function isPassing(refusal: unknown): boolean {
+  if (refusal instanceof DeadlineError) return true;
+  if (!(refusal instanceof Error) || !('code' in refusal) || typeof refusal.code !== 'number') return false;
+  return STATUSES[statusName(refusal.code)].passes !== 'no';
 }
 
 const contentDigest = (failed: FailedRecord): string => {

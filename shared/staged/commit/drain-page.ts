@@ -1,5 +1,6 @@
 import { type RedeliveryReason, toError } from '../../base/errors.ts';
 import { describeError } from '../../base/logging.ts';
+import { isTopicOutage } from '../../letters/policy.ts';
 import type { Outcome } from '../../markers/outcome.ts';
 import type { Envelope } from '../envelope/envelope.ts';
 import { failedEnvelope } from '../write/failed-envelope.ts';
@@ -71,9 +72,17 @@ export async function settle({ envelopes, results }: Written, committer: Committ
   if (unfiled && ending.signal.aborted) {
     return { kind: 'unavailable', reason: 'deadline', message: unfiled.message };
   }
+  if (unfiled?.isOutage) return { kind: 'unavailable', reason: 'dead-letter-unconfirmed', message: unfiled.message };
   const open = [...refused, ...(unfiled?.envelopes ?? [])];
   if (open.length === 0) return { kind: 'nothing' };
   return { kind: 'open', open, problem: unfinished.at(0)?.message ?? unfiled?.message ?? '' };
+}
+
+interface Unfiled {
+  readonly envelopes: readonly Envelope[];
+  readonly message: string;
+  /** The topic is only unavailable: it is asked again, and nothing is rewritten. */
+  readonly isOutage: boolean;
 }
 
 /** Gives the policy what can never be applied; what it would not take, and why. */
@@ -81,7 +90,7 @@ async function fileFailed(
   { envelopes, results }: Written,
   { onRejected, runtime: { metrics } }: Committer,
   { signal }: Ending,
-): Promise<{ readonly envelopes: readonly Envelope[]; readonly message: string } | undefined> {
+): Promise<Unfiled | undefined> {
   const failed = envelopes.flatMap((envelope, index) => {
     const result = results[index];
     const record = result && failedEnvelope(envelope, result);
@@ -96,7 +105,8 @@ async function fileFailed(
     );
     return undefined;
   } catch (error) {
-    return { envelopes: failed.map(({ envelope }) => envelope), message: toError(error).message };
+    const envelopes = failed.map(({ envelope }) => envelope);
+    return { envelopes, message: toError(error).message, isOutage: isTopicOutage(error) };
   }
 }
 

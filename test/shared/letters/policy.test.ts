@@ -6,6 +6,7 @@ import {
   deadLetterPolicy,
   type DeadLetterPolicyOptions,
   failPolicy,
+  isTopicOutage,
   logAndDropPolicy,
 } from '../../../shared/letters/policy.ts';
 import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
@@ -146,6 +147,41 @@ describe('dead-letter', () => {
     expect(describeError(error)).not.toContain(PLANTED);
     expect(metrics.snapshot().counters).toEqual({ deadLettersPublished: 4 });
     expect(clock.pending).toBe(0);
+  });
+
+  test.each([
+    ['UNAVAILABLE', 14, true],
+    ['DEADLINE_EXCEEDED', 4, true],
+    ['ABORTED', 10, true],
+    ['INTERNAL', 13, true],
+    ['RESOURCE_EXHAUSTED', 8, true],
+    ['NOT_FOUND', 5, false],
+    ['PERMISSION_DENIED', 7, false],
+    ['INVALID_ARGUMENT', 3, false],
+  ])('a topic that answers %s: is it only away?', async (name, code, isAway) => {
+    const { clock, topic, policy } = setUp();
+    const handling = policy.handle(failures(1), signal);
+    await clock.advance(0);
+    topic.refuse(Object.assign(new Error(`${code} ${name}`), { code }));
+    expect(isTopicOutage(await rejection(handling))).toBe(isAway);
+  });
+
+  test('a topic that refuses one letter is not only away, whatever became of the others', async () => {
+    const { clock, topic, policy } = setUp();
+    const handling = policy.handle(failures(2), signal);
+    await clock.advance(0);
+    topic.refuse(Object.assign(new Error('14 UNAVAILABLE'), { code: 14 }));
+    topic.refuse(Object.assign(new Error('3 INVALID_ARGUMENT'), { code: 3 }));
+    const error = await rejection(handling);
+    expect([error.message.includes('3 INVALID_ARGUMENT'), isTopicOutage(error)]).toEqual([true, false]);
+  });
+
+  test('a topic that confirms nothing in time is only away, and a policy of another kind is no topic', async () => {
+    const { clock, policy } = setUp({ flushTimeoutMillis: 1000 });
+    const refusal = rejection(policy.handle(failures(1), signal));
+    await clock.advance(1000);
+    expect(isTopicOutage(await refusal)).toBe(true);
+    expect(isTopicOutage(await rejection(failPolicy().handle(failures(1), signal)))).toBe(false);
   });
 
   test('a message that is redelivered files only the letters that were not confirmed, until all of it is decided', async () => {

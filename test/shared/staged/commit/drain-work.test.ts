@@ -362,6 +362,43 @@ describe('an envelope that can never be applied', () => {
     expect(store.rests).toEqual([]);
   });
 
+  test.each([
+    ['UNAVAILABLE', 14],
+    ['DEADLINE_EXCEEDED', 4],
+    ['ABORTED', 10],
+    ['INTERNAL', 13],
+    ['RESOURCE_EXHAUSTED', 8],
+  ])('stays as it is while the topic of letters is only away: %s rewrites nothing', async (name, code) => {
+    const { store, table, checkpoint, commit, idOf, newCommitter } = committing();
+    const cause = Object.assign(new Error(`${code} ${name}: away`), { code });
+    const outage = new RedeliverError('dead-letter-unconfirmed', 'no topic', { cause });
+    await checkpoint(1, { a: [counting(1), bad(2)], b: [counting(3)] });
+    const before = store.segments.filter(({ id }) => id === idOf('a'));
+    await expect(commit(1, { committer: newCommitter(keepingPolicy(outage)) })).rejects.toThrow(RedeliverError);
+    expect(store.rests).toEqual([]);
+    expect(before).toHaveLength(1);
+    expect(store.segments).toEqual(before);
+    const policy = keepingPolicy();
+    await commit(1, { committer: newCommitter(policy) });
+    expect(policy.handled).toHaveLength(1);
+    expect(table.sum).toBe(2n);
+    expect([store.segments, store.rests]).toEqual([[], []]);
+  });
+
+  test.each([
+    ['NOT_FOUND', 5],
+    ['PERMISSION_DENIED', 7],
+    ['INVALID_ARGUMENT', 3],
+  ])('is set apart where the topic refuses its letter: %s', async (name, code) => {
+    const { store, checkpoint, commit, newCommitter } = committing();
+    const cause = Object.assign(new Error(`${code} ${name}`), { code });
+    await checkpoint(1, { a: [counting(1), bad(2)] });
+    const refusal = new RedeliverError('dead-letter-unconfirmed', 'refused', { cause });
+    await commit(1, { committer: newCommitter(keepingPolicy(refusal)) });
+    expect(store.rests).toMatchObject([{ envelopes: 1, problem: 'refused' }]);
+    expect(store.segments).toEqual([]);
+  });
+
   test('because it is too old is quarantined, never applied', async () => {
     const DAY = 24 * 3_600_000;
     const { table, clock, checkpoint, commit, newCommitter, metrics } = committing(
