@@ -1,10 +1,12 @@
 import { RecordError, RedeliverError, toError } from '../../../shared/base/errors.ts';
+import { refusedUnsent } from '../../../shared/bulk/refused-unsent.ts';
 import { routeRecord } from '../../../shared/records/route.ts';
 import type { SinkPipeline } from '../../../shared/config/resolved.ts';
 import { compileMapping, type CompiledMapping } from '../../../shared/mapping/compile-mapping.ts';
 import { entrySerializer } from '../../../shared/mapping/entry-serializer.ts';
 import { loadModuleSerializer } from '../../../shared/mapping/module-serializer.ts';
 import { entryWrite } from '../../../shared/mapping/modes/write.ts';
+import type { MappedWrite } from '../../../shared/mapping/modes/write.ts';
 import { prepareRecord, type Serializer } from '../../../shared/mapping/serializer.ts';
 import { formatTableName, type TableId, type TableName } from '../../../shared/model/table-name.ts';
 import { CommandError } from '../errors.ts';
@@ -31,7 +33,7 @@ export async function loadPreparation(pipeline: SinkPipeline, baseDirectory: str
         return (
           prepared && {
             table: routed(record, prepared.table === undefined ? undefined : { table: prepared.table }),
-            write: prepared.write,
+            write: () => sendable(prepared.write()),
           }
         );
       },
@@ -54,9 +56,16 @@ export async function loadPreparation(pipeline: SinkPipeline, baseDirectory: str
         if (!prepared) return null;
         const table = routed(record, prepared.table);
         const entry = prepared.serialize();
-        return entry && { table, write: () => entryWrite(entry.rowKey, entry.mutations) };
+        return entry && { table, write: () => sendable(entryWrite(entry.rowKey, entry.mutations)) };
       }),
   };
+}
+
+/** An entry that no table takes is refused here as the sink refuses it, unsent. A request is checked where it is made. */
+function sendable(write: MappedWrite): MappedWrite {
+  const status = write.kind === 'entry' ? refusedUnsent(write.entry) : undefined;
+  if (status) throw new RecordError(status.message);
+  return write;
 }
 
 /** Whatever a user's serializer throws refuses the record, as it does in the sink. */
