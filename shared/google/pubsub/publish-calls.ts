@@ -19,6 +19,12 @@ const PUBSUB_SERVICE: GoogleService = {
   emulator: 'PUBSUB_EMULATOR_HOST',
 };
 
+/** @param endpoint `host` or `host:port`; undefined: the global one. */
+export function pubSubService(endpoint: string | undefined): GoogleService {
+  if (endpoint === undefined) return PUBSUB_SERVICE;
+  return { ...PUBSUB_SERVICE, address: /:\d+$/.test(endpoint) ? endpoint : `${endpoint}:443` };
+}
+
 /** The emulator that PUBSUB_EMULATOR_HOST names, or the service. */
 export const pubSubAccess = ({ PUBSUB_EMULATOR_HOST: emulatorEndpoint }: Environment): ServiceAccess =>
   emulatorEndpoint ? { emulatorEndpoint } : {};
@@ -46,8 +52,7 @@ export interface PublishCalls {
  * client can neither bound nor cancel a publish, and repeats it in the background (6.3.0).
  */
 export function createPublishCalls({ publishEndpoint, ...access }: PublishCallsOptions): PublishCalls {
-  const service =
-    publishEndpoint === undefined ? PUBSUB_SERVICE : { ...PUBSUB_SERVICE, address: withPort(publishEndpoint) };
+  const service = pubSubService(publishEndpoint);
   const buffers = new BufferPool();
   const topics = new Topics();
   let opened: ChannelSet | undefined;
@@ -126,8 +131,6 @@ const failed = (code: StatusName, message: string, isUnsent: boolean): PublishRe
 });
 
 const timeout = (deadline: number): AbortSignal => AbortSignal.timeout(Math.max(0, deadline - Date.now()));
-
-const withPort = (endpoint: string): string => (/:\d+$/.test(endpoint) ? endpoint : `${endpoint}:443`);
 
 /** The encoded names of topics, and what routes to them: the outputs of few runs at once. */
 class Topics {
