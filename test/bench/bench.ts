@@ -6,6 +6,7 @@ import { tellsUsage } from '../../infra/local/base/program.ts';
 import { nearestName } from '../../shared/config/nearest.ts';
 import { BULK_CASES } from './bulk/cases.ts';
 import { flatJsonCase } from './mapping/case.ts';
+import { SCAN_CASES } from './scan/cases.ts';
 import { singleRowCase } from './single-row/case.ts';
 import { STAGED_CASES } from './staged/cases.ts';
 import type { BenchCase, CaseReport } from './support/case.ts';
@@ -14,6 +15,7 @@ import { renderCase } from './support/report.ts';
 const SUITES: Readonly<Record<string, readonly BenchCase[]>> = {
   bulk: BULK_CASES,
   mapping: [flatJsonCase],
+  scan: SCAN_CASES,
   'single-row': [singleRowCase],
   staged: STAGED_CASES,
 };

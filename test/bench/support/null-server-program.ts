@@ -110,9 +110,11 @@ function responseFor(entries: number): Buffer {
   return framed;
 }
 
-/** Messages are the same field of their request as entries are. */
+/** Messages are the same field of their request as entries are; ids are as long as those of the service. */
 const publishResponse = (messages: number): Buffer =>
-  framedMessage(PublishResponse.encode({ messageIds: Array.from({ length: messages }, () => 'id') }).finish());
+  framedMessage(
+    PublishResponse.encode({ messageIds: Array.from({ length: messages }, () => '12345678901234567') }).finish(),
+  );
 
 function framedMessage(message: Uint8Array): Buffer {
   const framed = Buffer.alloc(5 + message.length);

@@ -1,0 +1,5 @@
+import type { BenchCase } from '../support/case.ts';
+import { publishCase } from './publish/case.ts';
+
+/** The suite `scan`. */
+export const SCAN_CASES: readonly BenchCase[] = [publishCase];
