@@ -158,6 +158,19 @@ export const METRICS = {
   tickFailures: counter('Ticks that failed. Whatever one left, the next repairs.'),
   leasesLost: counter('Times that a coordinator found its lease taken over by another in the middle of its run.'),
 
+  // Coordinator: runs of a scan. A slot that finishes the last split counts the end of its run too.
+  scanRunsCompleted: counter('Runs of a scan that ended with every split done.'),
+  scanRunsFailed: counter('Runs of a scan that ended otherwise, the cancelled left out.'),
+  splitsOpen: gauge('Splits of the runs under way that are not done, at the last tick.'),
+  slotsWanted: gauge('Slots that should be at work: parallelism while a run reads, else 0.'),
+  slotsHeld: gauge(
+    'Slots whose lease somebody holds while a run reads, looked at every 30 s. Below slotsWanted one is dead.',
+  ),
+  runProgressAge: gauge(
+    'Time for which no split of the runs under way ended or moved, as far as the instance of the coordinator has seen.',
+    'ms',
+  ),
+
   // Sources: messages on their way to a topic.
   emissionWindowBytes: gauge(
     'Messages of a source that are not confirmed yet, as held against maxOutstandingBytes: their size, with 512 B for each.',

@@ -36,8 +36,20 @@ export interface Decider<State, View, Changes, Message> {
   readonly name: string;
   /** How far its ticks are apart: ten seconds, or its own interval where that is shorter. */
   readonly intervalMillis: number;
+  /** Commits of one tick, beyond which it leaves the rest to the next one. Default: 10. */
+  readonly maxRounds?: number;
   /** Everything that its ticks count, by name. */
   readonly counted: readonly string[];
+  /**
+   * Whether there is anything for a coordinator to do, asked before a lease is taken: where there is not, the tick is over
+   * without a write. Absent: there always is.
+   */
+  hasWork?(now: number, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Whether the lease is kept between two ticks. Where it is not, it is given back with the end of each, and a tick that
+   * finds it held leaves the turn to whoever has it. Absent: it is kept, and one that is held ends the ticks.
+   */
+  keepsLease?(): boolean;
   /** Reads what the decision needs. */
   read(turn: Turn<State>, signal: AbortSignal): Promise<View>;
   /** Pure. */
@@ -46,4 +58,6 @@ export interface Decider<State, View, Changes, Message> {
   committed(turn: Turn<State>, view: View, decision: Decision<State, Changes, Message>): void;
   /** Resolves when every message is confirmed. */
   publish(messages: readonly Message[], signal: AbortSignal): Promise<void>;
+  /** The invocation ends: whatever goes on beside its ticks ends too. */
+  end?(): void;
 }

@@ -49,7 +49,7 @@ export async function runTicks(
     try {
       const outcome = await within(clock, TICK_MILLIS, 'a tick', (signal) => pipeline.tick(signal));
       if (outcome.kind === 'held') {
-        held = outcome;
+        if (pipeline.takesTurns !== true) held = outcome;
         return;
       }
       if (outcome.kind === 'conflict') {
@@ -75,6 +75,7 @@ export async function runTicks(
     if (next > 0) await sleep(clock, next - clock.now(), stop).catch(() => undefined);
     if (!hasEnded()) await tickOnce();
   }
+  pipeline.end?.();
   if (held) {
     if (ticks > 0) metrics.count('leasesLost');
     return { pipeline: pipeline.name, outcome: 'held', heldBy: held.by, ticks, failures, counts };

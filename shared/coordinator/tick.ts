@@ -6,7 +6,7 @@ import type { LedStore } from './ports.ts';
 /** The longest time between two ticks of a pipeline. */
 const LONGEST_SLOT_MILLIS = 10_000;
 
-/** Commits of one tick: beyond them it leaves the rest to the next one. */
+/** Commits of one tick, unless the decider says otherwise: beyond them it leaves the rest to the next one. */
 const MAX_ROUNDS = 10;
 
 /** Commits of one tick that may find something else than what was read; after them somebody else is at it. */
@@ -25,11 +25,15 @@ export interface Ticks {
   /** Of the pipeline. */
   readonly name: string;
   readonly slotMillis: number;
+  /** Others have their turns in between: a lease that is held is no reason to end. */
+  readonly takesTurns?: boolean;
   /**
    * Takes or renews the lease, decides, and does what was decided. Rejects where a part of it failed; whatever it
    * left, the next tick repairs, of this invocation or of another.
    */
   tick(signal: AbortSignal): Promise<TickOutcome>;
+  /** No further tick: whatever goes on beside the ticks ends. */
+  end?(): void;
   /** Gives the lease back, where it is this invocation's. */
   release(signal: AbortSignal): Promise<void>;
 }
@@ -50,12 +54,21 @@ export function createTicks<State, View, Changes, Message>(
   decider: Decider<State, View, Changes, Message>,
   { store, clock, owner }: TickDependencies<State, Changes>,
 ): Ticks {
-  return { name: decider.name, slotMillis: Math.min(decider.intervalMillis, LONGEST_SLOT_MILLIS), tick, release };
+  /** Perhaps: it may have run out since. */
+  let hasLease = false;
+  return {
+    name: decider.name,
+    slotMillis: Math.min(decider.intervalMillis, LONGEST_SLOT_MILLIS),
+    takesTurns: decider.keepsLease !== undefined,
+    ...{ tick, end, release },
+  };
 
   async function tick(signal: AbortSignal): Promise<TickOutcome> {
     const done: Record<string, number> = Object.fromEntries(decider.counted.map((name) => [name, 0]));
+    if (decider.hasWork && !(await decider.hasWork(clock.now(), signal))) return { kind: 'ticked', counts: done };
     let conflicts = 0;
-    for (let round = 0; round < MAX_ROUNDS && conflicts < MAX_CONFLICTS; round += 1) {
+    const { maxRounds = MAX_ROUNDS } = decider;
+    for (let round = 0; round < maxRounds && conflicts < MAX_CONFLICTS; round += 1) {
       const before = await store.readPipeline(signal);
       const now = clock.now();
       const lease = decideLease(before?.value.lease, owner, now);
@@ -64,6 +77,8 @@ export function createTicks<State, View, Changes, Message>(
       const turn: Turn<State> = { pipeline: before?.value, now, done };
       const view = await decider.read(turn, signal);
       const decision = decider.decide(turn, view);
+      // Also where it is not confirmed: it may be ours.
+      hasLease = true;
       const pipeline = { version: before?.version, value: { ...decision.pipeline, lease: lease.lease } };
       if ((await store.commit({ pipeline, changes: decision.changes }, signal)) === 'conflict') {
         // Another coordinator was faster, or something that was decided on has changed meanwhile.
@@ -75,10 +90,17 @@ export function createTicks<State, View, Changes, Message>(
       if (decision.messages.length > 0) await decider.publish(decision.messages, signal);
       if (!decision.hasMore) break;
     }
+    if (decider.keepsLease?.() === false) await release(signal);
     return { kind: conflicts === MAX_CONFLICTS ? 'conflict' : 'ticked', counts: done };
   }
 
+  function end(): void {
+    decider.end?.();
+  }
+
   async function release(signal: AbortSignal): Promise<void> {
+    if (!hasLease) return;
+    hasLease = false;
     const before = await store.readPipeline(signal);
     const lease = releaseLease(before?.value.lease, owner, clock.now());
     if (!before || !lease) return;

@@ -51,6 +51,8 @@ export class MemoryScanStore {
   /** Told of every commit of a slot that happens, before it does, with the document as it is then. */
   onSlotCommit: (commit: SlotCommit<HeldSplit, SplitWrite>, before: SlotState<HeldSplit> | undefined) => void = () =>
     undefined;
+  /** Told of every commit of a coordinator that happens, before it does. */
+  onTickCommit: (commit: FencedCommit<ScanProgress, ScanChanges>) => void = () => undefined;
   readonly #clock: Clock;
   readonly #calls: StoreCalls;
   #pipeline: Stored<Led<ScanProgress>> | undefined;
@@ -118,7 +120,6 @@ export class MemoryScanStore {
         this.#commit('commitSlot', signal, this.#slotCommit(commit)).then((isDone) =>
           isDone ? { kind: 'committed', version: isDone } : { kind: 'conflict' },
         ),
-      readOptions: (run, signal) => this.#readOptions(run, signal),
       readWaiting: (run, plan, now, limit, signal) =>
         this.#calls.call('readWaiting', signal, () => {
           const found = this.#waitingOf(run, plan)
@@ -150,7 +151,6 @@ export class MemoryScanStore {
           this.billed.reads += 1;
           return this.#runs.get(run);
         }),
-      readOptions: (run, signal) => this.#readOptions(run, signal),
       start: async (pipeline, run, options, signal) => {
         const isDone = await this.#commit('start', signal, {
           isPossible: () => this.#pipeline?.version === pipeline.version && !this.#runs.has(run.id),
@@ -205,6 +205,7 @@ export class MemoryScanStore {
           this.billed.reads += Math.max(1, open.length);
           return open.toSorted((left, right) => left.value.startedAt - right.value.startedAt);
         }),
+      readOptions: (run, signal) => this.#readOptions(run, signal),
       countEnded: (run, plan, signal) =>
         this.#calls.call('countEnded', signal, () => this.#count(run, plan, ['done', 'failed'])),
       countFailed: (run, plan, signal) =>
@@ -289,7 +290,8 @@ export class MemoryScanStore {
     };
   }
 
-  #tickCommit({ pipeline, changes }: FencedCommit<ScanProgress, ScanChanges>): Commit {
+  #tickCommit(commit: FencedCommit<ScanProgress, ScanChanges>): Commit {
+    const { pipeline, changes } = commit;
     const { runs = [], planned = [], expiring = [], slots = [] } = changes ?? {};
     const taken = slots.map((slot) => this.#slotCommit(slot));
     return {
@@ -299,6 +301,7 @@ export class MemoryScanStore {
         planned.every((split) => !this.#splits.get(split.run)?.has(split.id)) &&
         taken.every(({ isPossible }) => isPossible()),
       apply: () => {
+        this.onTickCommit(commit);
         this.#pipeline = this.#stored(pipeline.value);
         for (const { run } of runs) this.#runs.set(run.id, this.#stored(run));
         for (const split of planned) this.#putSplit(split);

@@ -1,7 +1,6 @@
-import type { LedStore } from '../../coordinator/ports.ts';
+import type { Led, LedStore } from '../../coordinator/ports.ts';
 import type { RowRange } from '../../model/row-range.ts';
 import type { CommitResult, Version, Versioned } from '../../model/store.ts';
-import type { Led } from '../../coordinator/ports.ts';
 import type { SlotCommit, SlotRead, SlotStore } from '../../slots/ports.ts';
 import type { Plan, Run, RunOptions } from './run.ts';
 import type { HeldSplit, Split, SplitCounts, SplitWrite, WaitingSplit } from './split.ts';
@@ -19,6 +18,8 @@ import type { HeldSplit, Split, SplitCounts, SplitWrite, WaitingSplit } from './
 export interface RunReader {
   /** Runs for which something is left to do, the oldest first; one query, and a read each. */
   readOpenRuns(signal: AbortSignal): Promise<readonly Versioned<Run>[]>;
+  /** Rejects where there is no such run. */
+  readOptions(run: string, signal: AbortSignal): Promise<RunOptions>;
   /** How many splits of the run's plan are done or have failed; counted by the store, which is cheaper than reading them. */
   countEnded(run: string, plan: Plan, signal: AbortSignal): Promise<number>;
   /** How many of those have failed. */
@@ -27,8 +28,6 @@ export interface RunReader {
 
 /** The view of a slot. */
 export interface ScanStore extends SlotStore<HeldSplit, SplitWrite>, RunReader {
-  /** Rejects where there is no such run. */
-  readOptions(run: string, signal: AbortSignal): Promise<RunOptions>;
   /** Splits of the run's plan that may be taken at `now`, in their turn: the time from which that is so, then their place. */
   readWaiting(
     run: string,
@@ -75,7 +74,6 @@ export interface ScanCoordinatorStore extends LedStore<ScanProgress, ScanChanges
 export interface RunsStore extends RunReader {
   readPipeline(signal: AbortSignal): Promise<Versioned<Led<ScanProgress>> | undefined>;
   readRun(run: string, signal: AbortSignal): Promise<Versioned<Run> | undefined>;
-  readOptions(run: string, signal: AbortSignal): Promise<RunOptions>;
   /** A new run, which must not be there yet, fenced by the pipeline's document as it was read (undefined: there is none). */
   start(
     pipeline: { readonly version: Version | undefined; readonly value: Led<ScanProgress> },

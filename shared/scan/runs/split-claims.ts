@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ClaimSource } from '../../slots/claims.ts';
 import type { ScanStore } from './ports.ts';
 import type { Plan } from './run.ts';
-import type { HeldSplit, SplitWrite } from './split.ts';
+import { heldOf, type HeldSplit, type SplitWrite } from './split.ts';
 import { heldSplit } from './split-updates.ts';
 
 /** Runs of more splits than this are not counted at every look: a count costs a read for each thousand. */
@@ -20,15 +20,12 @@ export function splitClaims(
   return {
     async readWaiting(limit, signal) {
       const found = await store.readWaiting(run, plan, clock.now(), limit, signal);
-      return found.map(({ split, version }) => {
-        const { id, state, ...held } = split;
-        return {
-          id,
-          since: state.since,
-          held,
-          take: (slot, epoch) => ({ split: heldSplit(split, slot, epoch), version }),
-        };
-      });
+      return found.map(({ split, version }) => ({
+        id: split.id,
+        since: split.state.since,
+        held: heldOf(split),
+        take: (slot, epoch) => ({ split: heldSplit(split, slot, epoch), version }),
+      }));
     },
     async countOpen(signal) {
       const isFresh = clock.now() - countedAt < (open > COUNTED_EVERY_LOOK ? COUNTED_EVERY_MILLIS : 0);

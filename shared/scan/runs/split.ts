@@ -57,6 +57,12 @@ export interface Split extends HeldSplit {
   readonly state: SplitState;
 }
 
+/** What a slot knows of a split that it takes. */
+export const heldOf = ({ run, range, counts, failures, problem }: Split): HeldSplit => ({
+  ...{ run, range, counts, failures },
+  ...(problem !== undefined && { problem }),
+});
+
 /** A split whose time has come, and the document that says so. */
 export interface WaitingSplit {
   readonly split: Split & { readonly state: Extract<SplitState, { kind: 'waiting' }> };

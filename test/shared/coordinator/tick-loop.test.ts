@@ -14,6 +14,8 @@ const DONE: TickOutcome = { kind: 'ticked', counts: { completed: 1 } };
 class Pipeline implements Ticks {
   readonly name = 'orders';
   slotMillis = 10_000;
+  takesTurns = false;
+  ends = 0;
   /** Seconds since the start of every tick that began. */
   readonly ticks: number[] = [];
   releases = 0;
@@ -36,6 +38,10 @@ class Pipeline implements Ticks {
     } finally {
       this.running -= 1;
     }
+  }
+
+  end(): void {
+    this.ends += 1;
   }
 
   async release(): Promise<void> {
@@ -101,6 +107,23 @@ test('where another has the lease, it ends at once and gives nothing back', asyn
   expect(await run).toMatchObject({ outcome: 'held', heldBy: 'them', ticks: 0 });
   expect(pipeline.releases).toBe(0);
   expect(metrics.snapshot().counters.leasesLost).toBeUndefined();
+});
+
+test('where others take turns, a lease that is held is left to them, and the next tick looks', async () => {
+  pipeline.takesTurns = true;
+  pipeline.work = (tick) => Promise.resolve(tick === 2 ? { kind: 'held', by: 'them', expiresAt: START } : DONE);
+  begin();
+  await clock.advance(60_000);
+  expect(await run).toMatchObject({ outcome: 'ticked', ticks: 5 });
+  expect(metrics.snapshot().counters.leasesLost).toBeUndefined();
+});
+
+test('whatever goes on beside the ticks ends with them, however they end', async () => {
+  pipeline.work = () => Promise.resolve({ kind: 'held', by: 'them', expiresAt: START });
+  begin();
+  await clock.advance(0);
+  await run;
+  expect(pipeline.ends).toBe(1);
 });
 
 test('a lease that is lost on the way ends the run and is counted', async () => {

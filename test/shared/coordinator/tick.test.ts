@@ -150,3 +150,34 @@ describe('a release', () => {
     expect(stored).toBe(before);
   });
 });
+
+describe('a decider that may have nothing to do', () => {
+  test('costs no read and no write of the pipeline while it has not, and there is no lease to give back', async () => {
+    const ticks = ticksOf('me', { hasWork: () => Promise.resolve(false) });
+    expect(await ticks.tick(signal)).toEqual({ kind: 'ticked', counts: { taken: 0, lost: 0 } });
+    stored = { version: '7', value: { taken: 5, lease: { owner: 'me', epoch: 1, expiresAt: clock.now() } } };
+    await ticks.release(signal);
+    expect(stored.version).toBe('7');
+  });
+
+  test('has the usual ticks while it has', async () => {
+    limit = 3;
+    await ticksOf('me', { hasWork: () => Promise.resolve(true) }).tick(signal);
+    expect(committed).toEqual([1, 2, 3]);
+  });
+});
+
+test('a decider that does not keep its lease gives it back with the end of each tick, and others take turns with it', async () => {
+  const turns = { keepsLease: () => false };
+  const [left, right] = [ticksOf('left', turns), ticksOf('right', turns)];
+  for (const ticks of [left, right, left]) expect((await ticks.tick(signal)).kind).toBe('ticked');
+  expect(committed).toEqual([1, 2, 3]);
+  expect(stored?.value.lease).toMatchObject({ owner: '', epoch: 3 });
+  expect(left.takesTurns).toBe(true);
+});
+
+test('a decider may have more commits in a tick than others', async () => {
+  limit = 30;
+  await ticksOf('me', { maxRounds: 25 }).tick(signal);
+  expect(committed).toHaveLength(25);
+});
