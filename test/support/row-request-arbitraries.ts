@@ -121,7 +121,14 @@ const someOutcome: fc.Arbitrary<RowResultOutcome> = fc.oneof(
     selectedBranch: predicateMatched ? ('then' as const) : ('otherwise' as const),
     selectedBranchHasMutations,
   })),
-  fc.record({ kind: fc.constant('readModifyWrite' as const), cells: fc.array(someCell, { maxLength: 5 }) }),
+  fc.record(
+    {
+      kind: fc.constant('readModifyWrite' as const),
+      cells: fc.array(someCell, { maxLength: 5 }),
+      cellsOmitted: fc.integer({ min: 1, max: 100_000 }),
+    },
+    { requiredKeys: ['kind', 'cells'] },
+  ),
 );
 
 export const someResult: fc.Arbitrary<RowResult> = fc.record(

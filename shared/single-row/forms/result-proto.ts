@@ -21,7 +21,8 @@ export const encodeResultProto = (result: RowResult): Uint8Array =>
 
 function toProto(outcome: RowResultOutcome): ProtoResult['outcome'] {
   if (outcome.kind === 'readModifyWrite') {
-    return { $case: 'readModifyWrite', value: { families: familiesOf(outcome.cells) } };
+    const { cells, cellsOmitted = 0 } = outcome;
+    return { $case: 'readModifyWrite', value: { families: familiesOf(cells), cellsOmitted } };
   }
   const { predicateMatched, selectedBranchHasMutations } = outcome;
   return { $case: 'conditional', value: { predicateMatched, selectedBranchHasMutations } };
@@ -66,7 +67,10 @@ function decoded(bytes: Buffer): ProtoResult {
 
 function fromProto(outcome: NonNullable<ProtoResult['outcome']>): RowResultOutcome {
   if (outcome.$case === 'readModifyWrite') {
-    return { kind: 'readModifyWrite', cells: cellsOf({ key: Buffer.alloc(0), ...outcome.value }) };
+    const { families, cellsOmitted } = outcome.value;
+    if (cellsOmitted < 0) throw new RecordError(`cells_omitted: must not be negative, got ${cellsOmitted}`);
+    const cells = cellsOf({ key: Buffer.alloc(0), families });
+    return { kind: 'readModifyWrite', cells, ...(cellsOmitted > 0 && { cellsOmitted }) };
   }
   const selectedBranch = outcome.value.predicateMatched ? 'then' : 'otherwise';
   return { kind: 'conditional', ...outcome.value, selectedBranch };

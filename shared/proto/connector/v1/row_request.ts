@@ -43,6 +43,7 @@ export interface ConditionalOutcome {
 
 export interface ReadModifyWriteOutcome {
   families: Family[];
+  cellsOmitted: number;
 }
 
 function createBaseRowRequest(): RowRequest {
@@ -334,13 +335,16 @@ export const ConditionalOutcome: MessageFns<ConditionalOutcome> = {
 };
 
 function createBaseReadModifyWriteOutcome(): ReadModifyWriteOutcome {
-  return { families: [] };
+  return { families: [], cellsOmitted: 0 };
 }
 
 export const ReadModifyWriteOutcome: MessageFns<ReadModifyWriteOutcome> = {
   encode(message: ReadModifyWriteOutcome, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.families) {
       Family.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.cellsOmitted !== 0) {
+      writer.uint32(16).int32(message.cellsOmitted);
     }
     return writer;
   },
@@ -364,6 +368,14 @@ export const ReadModifyWriteOutcome: MessageFns<ReadModifyWriteOutcome> = {
             }
 
             message.families.push(Family.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.cellsOmitted = reader.int32();
             continue;
           }
         }
