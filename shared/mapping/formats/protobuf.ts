@@ -34,9 +34,13 @@ function decodeBinary(type: protobuf.Type, data: Buffer): object {
     return type.decode(data);
   } catch (cause) {
     // The library's errors speak of positions and wire types, not of values.
-    throw new RecordError(`record: must be a binary ${type.fullName.slice(1)}, got other bytes`, { cause });
+    const seen = isOfEncoding(cause) ? 'a text that is not UTF-8' : 'other bytes';
+    throw new RecordError(`record: must be a binary ${type.fullName.slice(1)}, got ${seen}`, { cause });
   }
 }
+
+const isOfEncoding = (error: unknown): boolean =>
+  error instanceof TypeError && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
 
 function decodeProtoJson(type: protobuf.Type, data: Buffer): object {
   const tree = plainTree(decodeJson(data), type);

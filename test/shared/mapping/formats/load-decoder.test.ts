@@ -326,6 +326,14 @@ describe('Protobuf', () => {
     expect(() => decode(recordOf(encode(fields), binary))).toThrow(rule);
   }); // prettier-ignore
 
+  test('binary with text that is not UTF-8 is refused by that', async () => {
+    const { decode } = await loadDecoder(format);
+    for (const hex of ['1a01e6', '72030a01e6']) {
+      const decoding = (): unknown => decode(recordOf(Buffer.from(hex, 'hex'), binary));
+      expect(decoding, hex).toThrow('record: must be a binary shop.Order, got a text that is not UTF-8');
+    }
+  });
+
   test.each([
     ['cut short', encode({ name: 'abc' }).subarray(0, 3)],
     ['noise', Buffer.from('ffffffff', 'hex')],
