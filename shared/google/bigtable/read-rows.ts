@@ -103,7 +103,7 @@ function failureOf(error: unknown, signals: readonly AbortSignal[]): RowMessage 
 }
 
 /** The field of {@link ReadRowsRequest} that holds the filter, whose bytes are there already. */
-const FILTER_FIELD = (4 << 3) | 2;
+const FILTER_FIELD = (3 << 3) | 2;
 
 /** The request for one range, which is always there: one without ranges would be for the whole table. */
 export function encodeReadRows({ table, appProfileId, range, filter }: ReadRowsCall): Buffer {

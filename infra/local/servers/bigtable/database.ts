@@ -16,7 +16,23 @@ export interface Database {
   readonly random: Random;
   /** Whether a filter that names its columns looks at all others too. */
   readonly scansRows: boolean;
+  readonly scans: ScanShape;
+  /** Whether no two answers of `SampleRowKeys` are alike. */
+  readonly driftingSamples: boolean;
 }
+
+/** How a scan is put into messages, which the service leaves open. */
+export interface ScanShape {
+  /** A message goes out when it holds this much. */
+  readonly messageBytes: number;
+  /** Longer values travel in pieces of this many bytes. */
+  readonly pieceBytes: number;
+  /** After so many rows that the filter kept back, callers that understand it are told how far the scan is. */
+  readonly rowsPerProgress: number;
+}
+
+/** Few messages for a scan, and none near a client's default limit of 4 MiB. */
+export const USUAL_SCANS: ScanShape = { messageBytes: 256 * 1024, pieceBytes: 1024 * 1024, rowsPerProgress: 2000 };
 
 /** The service's clock in microseconds. */
 export const nowMicros = ({ clock }: Database): bigint => BigInt(clock.now()) * 1000n;

@@ -23,12 +23,12 @@ export type MutateRowsEffect =
   /** `RateLimitInfo` beside the answers, for callers that announced that they understand it. */
   | { readonly kind: 'rate-limit'; readonly periodMillis: number; readonly factor: number };
 
-/** What can go wrong with a scan: the stream breaks after this many rows. */
-export interface ReadRowsEffect {
-  readonly kind: 'cut-scan';
-  readonly rows: number;
-  readonly status: Status;
-}
+/** What can go wrong with a scan. */
+export type ReadRowsEffect =
+  /** The stream breaks after this many rows, and so many chunks of the next one. */
+  | { readonly kind: 'cut-scan'; readonly rows: number; readonly chunks?: number; readonly status: Status }
+  /** Every n-th row is taken back when half of its chunks were sent, and begins anew. */
+  | { readonly kind: 'reset-rows'; readonly every: number };
 
 /** The RPCs of the local Bigtable, by their names in the protos, with what can go wrong with each. */
 export type BigtableCalls = CallsOf<BigtableDefinition, { MutateRows: MutateRowsEffect; ReadRows: ReadRowsEffect }> &

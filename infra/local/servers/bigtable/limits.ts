@@ -8,6 +8,10 @@ export interface Limits {
   /** Mutations of one entry, and also of all entries of one request. */
   readonly mutations: number;
   readonly filterBytes: number;
+  /** Of a whole `ReadRows` request. */
+  readonly readRequestBytes: number;
+  /** What a read may give of one row, after its filter. */
+  readonly readRowBytes: number;
   /** Shortest idempotency token. */
   readonly tokenBytes: number;
 }
@@ -21,5 +25,7 @@ export const SERVICE_LIMITS: Limits = {
   entryBytes: 256 * MIB,
   mutations: 100_000,
   filterBytes: 20_480,
+  readRequestBytes: 512 * 1024,
+  readRowBytes: 256 * MIB,
   tokenBytes: 8,
 };

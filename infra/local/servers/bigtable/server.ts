@@ -4,7 +4,7 @@ import type { Logger } from '../../../../shared/base/logging.ts';
 import { draftServer, type RpcServer } from '../rpc/server.ts';
 import { adminService } from './admin/admin-service.ts';
 import { instanceAdminService } from './admin/instance-admin-service.ts';
-import type { Database } from './database.ts';
+import { type Database, type ScanShape, USUAL_SCANS } from './database.ts';
 import type { BigtableCalls } from './faults.ts';
 import { SERVICE_LIMITS, type Limits } from './limits.ts';
 import { AppProfiles, type Profiles } from './profiles.ts';
@@ -40,6 +40,10 @@ export interface LocalBigtableOptions {
    * very many costs no more than those. Which of the two the service does is not published.
    */
   readonly scansRows?: boolean;
+  /** How scans are put into messages. Default: 256 KiB each, values in pieces of 1 MiB, progress every 2,000 rows. */
+  readonly scans?: Partial<ScanShape>;
+  /** No two answers of `SampleRowKeys` are alike: a boundary is left out, rows are sampled. Default: the tablets' boundaries. */
+  readonly driftingSamples?: boolean;
 }
 
 /** Where there is one cluster, and as long as replication takes where there are more. */
@@ -59,6 +63,13 @@ export interface TableSummary {
 export interface LocalBigtable extends RpcServer<BigtableCalls> {
   /** All tables, by name. */
   tables(): TableSummary[];
+  /**
+   * From now on the table's tablets meet at these keys. Scans of it that are open break with UNAVAILABLE at their next row,
+   * as they may on the service.
+   *
+   * @param name `projects/p/instances/i/tables/t`; throws where there is no such table.
+   */
+  moveTablets(name: string, keys: readonly Buffer[]): void;
 }
 
 /**
@@ -82,6 +93,8 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
     clock,
     random: options.random ?? systemRandom,
     scansRows: options.scansRows ?? false,
+    scans: { ...USUAL_SCANS, ...options.scans },
+    driftingSamples: options.driftingSamples ?? false,
   };
   const { context, listen } = draftServer<BigtableCalls>({
     product: 'Bigtable',
@@ -99,6 +112,9 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
     async close() {
       replication.close();
       await server.close();
+    },
+    moveTablets: (name, keys) => {
+      database.tables.require(name).moveTablets(keys);
     },
     tables: () =>
       database.tables.list().map((table) => ({

@@ -1,4 +1,5 @@
 import {
+  Metadata,
   Server,
   ServerCredentials,
   status as grpcStatus,
@@ -12,11 +13,15 @@ export class GrpcError extends Error {
   override readonly name = 'GrpcError';
   readonly code: number;
   readonly details: string;
+  /** What travels behind the status; of it only what {@link constructor} was given. */
+  readonly metadata = new Metadata();
 
-  constructor(code: keyof typeof grpcStatus, details: string) {
+  /** @param encoded a `google.rpc.Status` with what more there is to say, encoded. */
+  constructor(code: keyof typeof grpcStatus, details: string, encoded?: Buffer) {
     super(`${code}: ${details}`);
     this.code = grpcStatus[code];
     this.details = details;
+    if (encoded) this.metadata.set('grpc-status-details-bin', encoded);
   }
 }
 

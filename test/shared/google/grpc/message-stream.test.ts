@@ -259,6 +259,40 @@ describe('its end', () => {
     await server.cancelled;
   });
 
+  test('a call that is given up for silence is cancelled, and the next one takes another connection', async () => {
+    const peers: string[] = [];
+    const channels = await connectTo((call) => {
+      peers.push(call.getPeer());
+      if (call.request.toString() === 'silent') return;
+      call.write(Buffer.from('a'));
+      call.end();
+    });
+    await drained(open(channels));
+    const stream = open(channels, { request: 'silent' });
+    const waiting = stream.next();
+    while (peers.length < 2) await wait(5);
+    await stream.abandon();
+    expect((await waiting).done).toBe(true);
+    expect(channels.inFlight).toBe(0);
+    await drained(open(channels));
+    expect(peers[1]).toBe(peers[0]);
+    expect(peers[2]).not.toBe(peers[0]);
+  });
+
+  test('a status brings the details that the service sent with it', async () => {
+    const details = Buffer.from('encoded');
+    const channels = await connectTo((call) => {
+      const metadata = new Metadata();
+      metadata.set('grpc-status-details-bin', details);
+      call.emit('error', { code: status.FAILED_PRECONDITION, details: 'no', metadata });
+    });
+    await expect(open(channels).next()).rejects.toMatchObject({ status: { code: 'FAILED_PRECONDITION' }, details });
+    const plain = await connectTo((call) => {
+      call.emit('error', { code: status.FAILED_PRECONDITION, details: 'no' });
+    });
+    await expect(open(plain).next()).rejects.toMatchObject({ details: undefined });
+  });
+
   test('a deadline that passes while the reader is busy ends the call; the connection was heard', async () => {
     const channels = await connectTo(endless(1024).handle);
     const stream = open(channels, { millis: 100 });

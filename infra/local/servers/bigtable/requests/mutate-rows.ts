@@ -6,10 +6,10 @@ import type {
   MutateRowsResponse_Entry,
   RateLimitInfo,
 } from '../../../../../shared/proto/google/bigtable/v2/bigtable.ts';
-import { FeatureFlags } from '../../../../../shared/proto/google/bigtable/v2/feature_flags.ts';
 import { GrpcError } from '../../rpc/grpc.ts';
 import { nowMicros, tableOf, type Database } from '../database.ts';
 import type { EffectOf } from '../faults.ts';
+import { announcedFeatures } from './features.ts';
 import type { TableCopy } from '../rows/table-copy.ts';
 import { entryProblem, missingFamily, missingFamilyMessage, requestProblem, typeProblem } from '../rows/validate.ts';
 
@@ -116,15 +116,10 @@ const answered = (index: number, status: Status | undefined): MutateRowsResponse
   status: status ? { code: STATUS_CODES[status.code], message: status.message, details: [] } : APPLIED,
 });
 
-/** The metadata in which clients announce what they understand: `FeatureFlags`, base64url. */
-const FEATURES_HEADER = 'bigtable-features';
-
 /** Whether the caller announced that it obeys `RateLimitInfo`; the service sends it to no other. */
 export function announcesRateLimit(metadata: Metadata): boolean {
-  const [header] = metadata.get(FEATURES_HEADER);
-  if (typeof header !== 'string') return false;
-  const flags = FeatureFlags.decode(Buffer.from(header, 'base64url'));
-  return flags.mutateRowsRateLimit || flags.mutateRowsRateLimit2;
+  const { mutateRowsRateLimit, mutateRowsRateLimit2 } = announcedFeatures(metadata);
+  return mutateRowsRateLimit || mutateRowsRateLimit2;
 }
 
 /** Asks the caller to multiply its rate by `factor`, once per period. */

@@ -30,6 +30,8 @@ export interface TableSchema {
   readonly name: string;
   /** Where tablets meet, sorted, as latin1. */
   readonly splits: readonly string[];
+  /** How often those were changed. */
+  readonly tabletMoves: number;
   readonly families: ReadonlyMap<string, Family>;
 }
 
@@ -55,6 +57,10 @@ export class TableCopy {
 
   get splits(): readonly string[] {
     return this.#schema.splits;
+  }
+
+  get tabletMoves(): number {
+    return this.#schema.tabletMoves;
   }
 
   get families(): ReadonlyMap<string, Family> {

@@ -14,7 +14,9 @@ export interface Clusters {
 /** A table: its schema, the tablets' boundaries, and a copy of its rows in each cluster. */
 export class StoredTable implements TableSchema {
   readonly name: string;
-  readonly splits: readonly string[];
+  splits: readonly string[];
+  /** How often its tablets were moved. */
+  tabletMoves = 0;
   families: ReadonlyMap<string, Family>;
   changeStreamConfig: ChangeStreamConfig | undefined;
   isDeletionProtected = false;
@@ -29,7 +31,7 @@ export class StoredTable implements TableSchema {
   ) {
     this.name = name;
     this.families = families;
-    this.splits = [...new Set(splits.map(latin1))].filter((key) => key !== '').toSorted();
+    this.splits = boundariesOf(splits);
     this.#replication = replication;
     const copies = new Map<string, TableCopy>();
     for (const id of ids) {
@@ -65,6 +67,12 @@ export class StoredTable implements TableSchema {
     }
   }
 
+  /** From now on tablets meet at these keys; scans that are open break at their next row. */
+  moveTablets(splits: readonly Buffer[]): void {
+    this.splits = boundariesOf(splits);
+    this.tabletMoves += 1;
+  }
+
   /** Replaces the schema; the cells of families that are no longer there are deleted. */
   changeFamilies(families: ReadonlyMap<string, Family>): void {
     const dropped = [...this.families.keys()].some((name) => !families.has(name));
@@ -74,6 +82,9 @@ export class StoredTable implements TableSchema {
     if (dropped) for (const copy of this.#copies.values()) copy.keepFamilies(families);
   }
 }
+
+const boundariesOf = (splits: readonly Buffer[]): readonly string[] =>
+  [...new Set(splits.map(latin1))].filter((key) => key !== '').toSorted();
 
 /** All tables of all instances by name. An instance exists as soon as something is asked of it. */
 export class TableStore {
