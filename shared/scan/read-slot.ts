@@ -1,3 +1,4 @@
+import { describeError } from '../base/logging.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { Claims } from '../slots/claims.ts';
 import type { SlotDependencies } from '../slots/leased-slot.ts';
@@ -43,7 +44,7 @@ export async function readSlot(reading: SlotReading, ending: SessionEnd): Promis
   const { slot, owner, store, giveBack, bytesOf, advance, toolsFor, parallelism, runtime } = reading;
   const open = await store.readOpenRuns(ending.stop);
   if (open.length === 0) return { outcome: 'idle' };
-  if (open.every(({ value }) => value.state !== 'reading')) await advance(ending.stop);
+  if (open.every(({ value }) => value.state !== 'reading')) await tried(advance, ending.stop, runtime);
 
   const dependencies = { store, giveBack, runtime };
   const opened = await openSlot(slot, owner, dependencies, ending.end);
@@ -57,5 +58,15 @@ export async function readSlot(reading: SlotReading, ending: SessionEnd): Promis
     return { outcome: 'worked', ...work.counts };
   } finally {
     tools.close();
+  }
+}
+
+/** What a tick could not do the next one does, here or elsewhere: nothing waits for it. */
+async function tried(advance: SlotReading['advance'], stop: AbortSignal, { logger }: Runtime): Promise<void> {
+  try {
+    await advance(stop);
+  } catch (error) {
+    if (stop.aborted) return;
+    logger.log('WARNING', 'a slot could not plan or end a run; it is tried again', { cause: describeError(error) });
   }
 }

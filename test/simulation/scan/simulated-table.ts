@@ -18,11 +18,11 @@ export interface SimulatedTableOptions {
   /** Rows that the service will not read. */
   readonly oversized: ReadonlySet<string>;
   readonly fault: () => StreamFault | undefined;
-  /** Waits as long as an answer takes. */
-  readonly delay: () => Promise<void>;
   /** Takes what the service would refuse and a scan must never ask. */
   readonly onViolation: (violation: string) => void;
 }
+
+type Network = <Result>(effect: () => Result) => Promise<Result>;
 
 /** A table as `ReadRows` and `SampleRowKeys` see it: sorted rows of one cell, and tablets that move. */
 export class SimulatedTable {
@@ -51,11 +51,14 @@ export class SimulatedTable {
     return [...keys, { key: Buffer.alloc(0), offsetBytes: BigInt(keys.length + 1) * 1000n }];
   }
 
-  readonly readRows: ReadRows = (call) => {
-    this.reads += 1;
-    if (isEmptyRange(call.range)) this.#options.onViolation('ReadRows of a range that can hold no row');
-    return new SimulatedRows(call, this.rowsIn(call.range), this.#options);
-  };
+  /** As a process reads, which may die at every message. @param network takes each message there and back. */
+  readRowsAs(network: Network): ReadRows {
+    return (call) => {
+      this.reads += 1;
+      if (isEmptyRange(call.range)) this.#options.onViolation('ReadRows of a range that can hold no row');
+      return new SimulatedRows(call, this.rowsIn(call.range), this.#options, network);
+    };
+  }
 
   rowsIn(range: RowRange): string[] {
     return this.#options.keys.filter((key) => containsKey(range, Buffer.from(key)));
@@ -72,20 +75,21 @@ class SimulatedRows implements RowMessages {
   readonly #call: ReadRowsCall;
   readonly #rows: string[];
   readonly #options: SimulatedTableOptions;
+  readonly #network: Network;
   #ended: RowMessage | undefined;
 
-  constructor(call: ReadRowsCall, rows: string[], options: SimulatedTableOptions) {
+  constructor(call: ReadRowsCall, rows: string[], options: SimulatedTableOptions, network: Network) {
     this.#call = call;
     this.#rows = rows;
     this.#options = options;
+    this.#network = network;
   }
 
   async next(): Promise<RowMessage> {
     if (this.#ended) return this.#ended;
-    await this.#options.delay();
-    const aborted = this.#call.signals.some((signal) => signal.aborted);
-    if (aborted) return (this.#ended = failed('CANCELLED'));
-    return this.#message();
+    const message = await this.#network(() => this.#message());
+    const isAborted = this.#call.signals.some((signal) => signal.aborted);
+    return isAborted ? (this.#ended = failed('CANCELLED')) : message;
   }
 
   close(): Promise<void> {

@@ -63,6 +63,16 @@ export class SimulatedTopics {
     return drawn?.kind === 'answer-lost' ? this.#timeout(attempt) : Promise.resolve({ kind: 'confirmed' });
   };
 
+  /** Publishes one message without data, as the end of a run is told. */
+  tell(topic: string, attributes: Readonly<Record<string, string>>): Promise<PublishReply> {
+    const { clock, fault } = this.#options;
+    const message: Published = { at: clock.now(), data: '', attributes, orderingKey: '' };
+    const drawn = fault();
+    if (drawn?.kind === 'refused-before') return Promise.resolve(failed('UNAVAILABLE'));
+    this.#publish(topic, [message]);
+    return Promise.resolve(drawn ? failed('DEADLINE_EXCEEDED') : { kind: 'confirmed' });
+  }
+
   #publish(topic: string, messages: readonly Published[]): void {
     const all = this.published.get(topic) ?? [];
     this.published.set(topic, all);

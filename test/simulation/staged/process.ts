@@ -12,6 +12,11 @@ export class SimulatedProcess {
   /** Called with the life of every remote call, to let a schedule kill the process there. */
   readonly #onCall: (process: SimulatedProcess) => void;
   #isAlive = true;
+  /** While it is frozen nothing of it runs, and its monotonic clock stands still. */
+  #thawsAt = 0;
+  #frozenMillis = 0;
+  /** Called once, when it dies. */
+  onDeath: () => void = () => undefined;
 
   /** @param skewMillis how far the process's clock is from the world's. */
   constructor(world: Clock, random: Random, skewMillis: number, onCall: (process: SimulatedProcess) => void) {
@@ -20,14 +25,20 @@ export class SimulatedProcess {
     this.#onCall = onCall;
     this.clock = {
       now: () => world.now() + skewMillis,
-      monotonic: () => world.monotonic(),
-      after: (delayMillis, callback) =>
-        world.after(delayMillis, () => {
-          if (this.#isAlive) callback();
-        }),
+      monotonic: () => world.monotonic() - this.#frozenMillis,
+      after: (delayMillis, callback) => {
+        let cancelThaw = (): void => undefined;
+        const cancel = world.after(delayMillis, () => {
+          cancelThaw = this.#onceAwake(callback);
+        });
+        return () => {
+          cancel();
+          cancelThaw();
+        };
+      },
       soon: (callback) => {
         world.soon(() => {
-          if (this.#isAlive) callback();
+          this.#onceAwake(callback);
         });
       },
     };
@@ -37,8 +48,35 @@ export class SimulatedProcess {
     return this.#isAlive;
   }
 
+  get isFrozen(): boolean {
+    return this.#world.now() < this.#thawsAt;
+  }
+
   kill(): void {
     this.#isAlive = false;
+    this.onDeath();
+  }
+
+  /** The platform takes its CPU for a while, and gives it back as if nothing had been. */
+  freeze(millis: number): void {
+    this.#thawsAt = this.#world.now() + millis;
+    this.#frozenMillis += millis;
+  }
+
+  /** Runs at once, or when it is thawed; never when it is dead. The returned function takes it back. */
+  #onceAwake(callback: () => void): () => void {
+    if (!this.#isAlive) return () => undefined;
+    if (!this.isFrozen) {
+      callback();
+      return () => undefined;
+    }
+    let cancel = (): void => undefined;
+    cancel = this.#world.after(this.#thawsAt - this.#world.now(), () => {
+      cancel = this.#onceAwake(callback);
+    });
+    return () => {
+      cancel();
+    };
   }
 
   /**
@@ -54,7 +92,7 @@ export class SimulatedProcess {
         if (!this.#isAlive && this.#random() < 0.5) return;
         const settle = (then: () => void): void => {
           this.#world.after(this.#delay(), () => {
-            if (this.#isAlive) then();
+            this.#onceAwake(then);
           });
         };
         Promise.resolve()
