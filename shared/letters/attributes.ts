@@ -97,3 +97,29 @@ export const LETTER_NAMES = namesOf(letterAttributes);
 
 /** The names of those that describe the failure. */
 export const FAILURE_NAMES = namesOf(letterAttributes.filter(({ atReplay }) => atReplay === 'taken-off'));
+
+/**
+ * The attributes of a letter of a scan source: it tells of a row that is still in its table, so no replay takes it back,
+ * and what says how to is not there.
+ */
+export const SCAN_LETTER_ATTRIBUTES = {
+  connector: LETTER_ATTRIBUTES.connector,
+  pipeline: LETTER_ATTRIBUTES.pipeline,
+  run: { name: 'dlq-run', meaning: 'the id of the run' },
+  split: { name: 'dlq-split', meaning: 'the split that the row belongs to' },
+  reason: {
+    name: LETTER_ATTRIBUTES.reason.name,
+    meaning: '`oversized-row`, `oversized-message`, `refused` or `form`',
+  },
+  problem: { name: LETTER_ATTRIBUTES.error.name, meaning: 'the rule that decided, at most 1,024 bytes' },
+  bytes: {
+    name: LETTER_ATTRIBUTES.bytes.name,
+    meaning: 'how many bytes there were, where the letter holds only the first',
+  },
+} as const satisfies Readonly<Record<string, Pick<LetterAttribute, 'name' | 'meaning'>>>;
+
+/** A letter of a scan. One of a sink says what its data is, whatever attributes its message had. */
+export const isScanLetter = (attributes: Readonly<Record<string, string>>): boolean =>
+  attributes[LETTER_ATTRIBUTES.connector.name] === CONNECTOR &&
+  attributes[SCAN_LETTER_ATTRIBUTES.run.name] !== undefined &&
+  attributes[LETTER_ATTRIBUTES.payload.name] === undefined;

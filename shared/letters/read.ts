@@ -3,7 +3,7 @@ import { isIdentity } from '../model/identity.ts';
 import { LETTER_PAYLOADS, type LetterPayload } from '../model/letter.ts';
 import type { PushedMessage } from '../model/record.ts';
 import { parseTableName } from '../model/table-name.ts';
-import { CONNECTOR, LETTER_ATTRIBUTES, LETTER_NAMES } from './attributes.ts';
+import { CONNECTOR, isScanLetter, LETTER_ATTRIBUTES, LETTER_NAMES } from './attributes.ts';
 
 /** Whose letters a function takes back. */
 export interface LetterReader {
@@ -26,6 +26,7 @@ export function openLetter(message: PushedMessage, reader: LetterReader): Pushed
   const { attributes } = message;
   const said = (attribute: keyof typeof LETTER_ATTRIBUTES): string =>
     attributes[LETTER_ATTRIBUTES[attribute].name] ?? '';
+  if (isScanLetter(attributes)) throw ofScan();
   if (said('connector') === CONNECTOR && said('payload') === 'excerpt')
     throw excerpt(said('messageId'), said('recordIndex'));
   const payload = LETTER_PAYLOADS.find((known) => known === said('payload'));
@@ -57,6 +58,11 @@ export function openLetter(message: PushedMessage, reader: LetterReader): Pushed
 const noLetter = (): RedeliverError =>
   refusal(
     `not a dead letter of this connector: ${LETTER_ATTRIBUTES.connector.name} must be ${CONNECTOR} and ${LETTER_ATTRIBUTES.payload.name} one of ${LETTER_PAYLOADS.join(', ')}. The topic for replays takes letters as they were filed; publish records to the topic of the pipeline`,
+  );
+
+const ofScan = (): RedeliverError =>
+  refusal(
+    'a dead letter of a scan: it tells of a row that is still in its table and holds no record. Read the row with a new run of the scan',
   );
 
 const excerpt = (messageId: string, recordIndex: string): RedeliverError =>

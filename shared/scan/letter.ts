@@ -1,5 +1,6 @@
-import type { OutgoingMessage } from '../model/publishing.ts';
 import { rowKeyAttribute } from '../emission/messages/attributes.ts';
+import { CONNECTOR, SCAN_LETTER_ATTRIBUTES } from '../letters/attributes.ts';
+import type { OutgoingMessage } from '../model/publishing.ts';
 
 /** Letters of a scan: what tells of a row, or of a message, that could not be handed on. Pure. */
 
@@ -26,19 +27,6 @@ export interface ScanLetter {
   readonly data: Buffer;
 }
 
-/** Its attributes. Pure data: the page of the scan source is held to it. */
-export const SCAN_LETTER_ATTRIBUTES = {
-  pipeline: { name: 'dlq-pipeline', meaning: 'the name of the pipeline' },
-  run: { name: 'dlq-run', meaning: 'the id of the run' },
-  split: { name: 'dlq-split', meaning: 'the split that the row belongs to' },
-  reason: {
-    name: 'dlq-reason',
-    meaning: '`oversized-row`, `oversized-message`, `refused` or `form`',
-  },
-  problem: { name: 'dlq-error', meaning: 'the rule that decided, at most 1,024 bytes' },
-  bytes: { name: 'dlq-original-bytes', meaning: 'how many bytes there were, where the letter holds only the first' },
-} as const;
-
 /** The first bytes of what fits in no letter; the row itself is still in the table. */
 const MAX_DATA_BYTES = 1_000_000;
 const MAX_PROBLEM_BYTES = 1024;
@@ -51,6 +39,7 @@ export function letterMessage(
   return {
     data: data.subarray(0, MAX_DATA_BYTES),
     attributes: {
+      [names.connector.name]: CONNECTOR,
       [names.pipeline.name]: pipeline,
       [names.run.name]: run,
       [names.split.name]: split,

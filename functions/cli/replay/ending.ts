@@ -59,3 +59,9 @@ export function strangersText({ strangers }: ReadOutcome): string | undefined {
   const names = [...strangers].map(([name, count]) => `${name}: ${count}`).join(', ');
   return `letters of pipelines that the configuration lacks are left (${names}). Where a pipeline goes on with the work of one, set its deadLetter.acceptLettersOf: [${[...strangers.keys()].join(', ')}]`;
 }
+
+/** What to do with letters of scans; undefined where there are none. */
+export const ofScansText = ({ ofScans }: ReadOutcome): string | undefined =>
+  ofScans === 0
+    ? undefined
+    : `letters of scans are left (${ofScans}): they tell of rows that are still in their table, and are not replayed. Read the rows with a new run of the scan`;

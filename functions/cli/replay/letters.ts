@@ -1,4 +1,4 @@
-import { CONNECTOR, FAILURE_NAMES, LETTER_ATTRIBUTES } from '../../../shared/letters/attributes.ts';
+import { CONNECTOR, FAILURE_NAMES, isScanLetter, LETTER_ATTRIBUTES } from '../../../shared/letters/attributes.ts';
 import { nameAndValue } from '../publish/attributes.ts';
 import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
 import type { PulledMessage } from '../ports.ts';
@@ -31,6 +31,7 @@ export function isWanted(letter: PulledMessage, { pipelines, where, filedBefore 
   return (
     pipeline !== undefined &&
     pipelines.includes(pipeline) &&
+    !isScanLetter(attributes) &&
     (attributes[LETTER_ATTRIBUTES.timestamp.name] ?? '') < filedBefore &&
     where.every(([name, value]) => Object.hasOwn(attributes, name) && attributes[name] === value)
   );

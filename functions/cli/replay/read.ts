@@ -1,5 +1,6 @@
 import type { Clock } from '../../../shared/base/clock.ts';
 import { toError } from '../../../shared/base/errors.ts';
+import { isScanLetter } from '../../../shared/letters/attributes.ts';
 import type { Ending } from '../interruption.ts';
 import type { PulledMessage, Puller } from '../ports.ts';
 import { filedBy, isWanted, type LetterFilter } from './letters.ts';
@@ -48,6 +49,8 @@ export interface ReadOutcome {
   readonly skipped: number;
   /** Of those, letters of pipelines that the configuration lacks, by the names of the first few. */
   readonly strangers: ReadonlyMap<string, number>;
+  /** Of those, letters of scans, which no replay takes back. */
+  readonly ofScans: number;
   readonly ended: 'empty' | 'max' | 'held' | 'hopeless' | 'interrupted' | 'failed';
   /** What ended it. */
   readonly failure?: Error;
@@ -84,7 +87,7 @@ export async function readLetters(puller: Puller, options: ReadOptions): Promise
 type Ended = Pick<ReadOutcome, 'ended' | 'failure'>;
 
 class Reading {
-  readonly counts = { taken: 0, skipped: 0, unacknowledged: 0 };
+  readonly counts = { taken: 0, skipped: 0, ofScans: 0, unacknowledged: 0 };
   readonly strangers = new Map<string, number>();
   /** Message id → newest ack id. */
   readonly held = new Map<string, string>();
@@ -109,7 +112,9 @@ class Reading {
       const letters = fresh.filter((letter) => isWanted(letter, filter));
       this.counts.taken += letters.length;
       this.counts.skipped += fresh.length - letters.length;
-      countStrangers(fresh, this.#options, this.strangers);
+      const sinks = fresh.filter(({ attributes }) => !isScanLetter(attributes));
+      this.counts.ofScans += fresh.length - sinks.length;
+      countStrangers(sinks, this.#options, this.strangers);
       if (letters.length === 0) continue;
       const { done, isHopeless } = await this.#options.take(letters);
       await this.#acknowledge(done);

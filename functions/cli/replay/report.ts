@@ -1,7 +1,7 @@
 import { EXIT, type ExitCode } from '../errors.ts';
 import { interruptedExit } from '../interruption.ts';
 import type { CliContext } from '../ports.ts';
-import { endingText, leaseLines, nothingSeenText, strangersText } from './ending.ts';
+import { endingText, leaseLines, nothingSeenText, ofScansText, strangersText } from './ending.ts';
 import type { ReplayPlan } from './plan.ts';
 import type { ReadOptions, ReadOutcome } from './read.ts';
 
@@ -29,8 +29,8 @@ export function reportEnd(
   outcome: ReadOutcome,
   { summary, isComplete }: { readonly summary: string; readonly isComplete: boolean },
 ): ExitCode {
-  const strangers = strangersText(outcome);
-  for (const line of [...(strangers === undefined ? [] : [strangers]), ...leaseLines(outcome)]) terminal.note(line);
+  const left = [ofScansText(outcome), strangersText(outcome)].filter((line) => line !== undefined);
+  for (const line of [...left, ...leaseLines(outcome)]) terminal.note(line);
   const { ended, failure, unreturned, unacknowledged, taken, skipped } = outcome;
   const wasAnySeen = taken + skipped > 0;
   if (wasAnySeen || !failure) {

@@ -4,7 +4,7 @@ import { format } from 'prettier';
 import { connectorJsonSchema } from '../../../shared/config/json-schema.ts';
 import { requestJsonSchema, resultJsonSchema } from '../../../shared/single-row/forms/json-schema.ts';
 import { entryPointsTable, rolesTable, sizesTable } from './entry-points-page.ts';
-import { attributesTable } from './letters-page.ts';
+import { attributesTable, scanAttributesTable } from './letters-page.ts';
 import { mappingPage } from './mapping-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { optionsPage } from './options-page.ts';
@@ -39,7 +39,11 @@ export const GENERATED_FILES: readonly GeneratedFile[] = [
   {
     path: 'shared/docs/dead-letters.md',
     script: 'docs',
-    content: () => sectionsOf('shared/docs/dead-letters.md', { attributes: attributesTable() }),
+    content: () =>
+      sectionsOf('shared/docs/dead-letters.md', {
+        attributes: attributesTable(),
+        'scan attributes': scanAttributesTable(),
+      }),
   },
   {
     path: 'functions/README.md',

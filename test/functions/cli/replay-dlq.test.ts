@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { letterAttributes } from '../../../shared/letters/attributes.ts';
 import type { PulledMessage } from '../../../functions/cli/ports.ts';
 import { isWanted, republished } from '../../../functions/cli/replay/letters.ts';
+import { scanLetter } from '../../support/scan-letter.ts';
 import { FakePubSub, configOf, run, statusError } from './fakes.ts';
 
 const CONFIG = configOf({ failurePolicy: 'dead-letter', deadLetter: { topic: 'dlq' } });
@@ -159,6 +160,21 @@ describe('with --apply', () => {
       expect((await replay(['--apply'], pubsub, { config })).code).toBe(0);
       expect(pubsub.published.map((message) => message.topic)).toEqual([topic]);
     }
+  });
+
+  test('letters of a scan in the same topic are left with what to do, even of a pipeline of that name', async () => {
+    const ofScan = (pipeline: string): PulledMessage => ({
+      ...letter('row'),
+      attributes: scanLetter({ pipeline }).attributes,
+    });
+    const pubsub = given(letter('a'), ofScan('orders'), ofScan('rows'));
+    const { code, out, err } = await replay(['--apply'], pubsub);
+    expect(out).toContain('1 letters published');
+    expect(err).toBe(
+      'letters of scans are left (2): they tell of rows that are still in their table, and are not replayed. Read the rows with a new run of the scan',
+    );
+    expect(pubsub.letters).toHaveLength(2);
+    expect(code).toBe(0);
   });
 
   test('letters of a pipeline that the configuration lacks are left, and named with what to do', async () => {

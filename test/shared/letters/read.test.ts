@@ -4,6 +4,7 @@ import { type LetterReader, openLetter } from '../../../shared/letters/read.ts';
 import { type DeadLetter, deadLetterOf } from '../../../shared/letters/write.ts';
 import { failedRecord } from '../../support/failed-record.ts';
 import { recordOf } from '../../support/pushed-message.ts';
+import { scanLetter } from '../../support/scan-letter.ts';
 import { pushedLetter, returnedLetter } from '../../support/returned-letter.ts';
 
 const FIRST = {
@@ -73,6 +74,15 @@ describe('refused, and redelivered', () => {
   ])('%j', (attributes, words) => {
     expect(refusalOf(attributes)).toMatch(words);
     expect(refusalOf(attributes)).toContain('Nothing is written, and the message is redelivered');
+  });
+
+  test('a letter of a scan, with what to do', () => {
+    const { data, attributes } = scanLetter();
+    const opening = () =>
+      openLetter(pushedLetter({ data, attributes }), { pipeline: 'rows', acceptLettersOf: [], form: 'entry' });
+    expect(opening).toThrow(
+      /^a dead letter of a scan: .* Read the row with a new run of the scan\. Nothing is written/,
+    );
   });
 
   test('a letter of an entry, by a sink of requests', () => {
