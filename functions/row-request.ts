@@ -1,7 +1,7 @@
 import { startedOnce } from './parts/entry-point.ts';
 import { type HttpHandler, httpHandler, serveHttp } from './parts/http-handler.ts';
 import { startInstance } from './parts/instance.ts';
-import { openRowExecutor, replayProtectionOf } from './parts/row-requests.ts';
+import { nameableTables, openRowExecutor, replayProtectionOf } from './parts/row-requests.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
 /**
@@ -19,6 +19,7 @@ export async function startRowRequest(env: Environment, surroundings: Surroundin
     pipeline: name,
     executor,
     destination: pipeline.destination,
+    mayName: await nameableTables(instance),
     emptyBranchPolicy: pipeline.emptyBranchPolicy,
     ...(pipeline.replayProtection && {
       protection: replayProtectionOf(pipeline.replayProtection.markerFamily, instance),

@@ -2,9 +2,12 @@ import { RedeliverError } from '../../shared/base/errors.ts';
 import type { ResolvedRequestSink } from '../../shared/config/resolved.ts';
 import { ClientPool } from '../../shared/google/bigtable/clients.ts';
 import { createRowCalls } from '../../shared/google/bigtable/row-calls.ts';
+import type { TableName } from '../../shared/model/table-name.ts';
 import type { ReplayProtection } from '../../shared/single-row/delivery.ts';
 import { type ClosableRowExecutor, createRowExecutor } from '../../shared/single-row/execute.ts';
 import type { Instance } from './instance.ts';
+import { letterRightsOf } from './letters.ts';
+import { requestSerializerOf } from './request-serializer.ts';
 import { openTargetCheck } from './target-check.ts';
 
 /** The executor of an instance with the clients it sends by. */
@@ -34,6 +37,21 @@ export function openRowExecutor(
       clients.close();
     },
   };
+}
+
+/**
+ * The tables that a caller may name: those that a record of the pipeline may, in the pipeline's own instance. A function
+ * reaches what its account does, and who may call it is not who may write there.
+ */
+export async function nameableTables({
+  pipeline,
+  baseDirectory,
+}: Instance<ResolvedRequestSink>): Promise<(table: TableName) => boolean> {
+  const { mayWriteTo } = letterRightsOf(pipeline, await requestSerializerOf(pipeline, baseDirectory));
+  const { table, home = table } = pipeline.destination;
+  const isAtHome = ({ project, instance }: TableName): boolean =>
+    home === undefined || (project === home.project && instance === home.instance);
+  return (named) => isAtHome(named) && mayWriteTo(named);
 }
 
 /**

@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type * as z from 'zod';
 import { RecordError } from '../../base/errors.ts';
+import { type JsonBounds, jsonBoundsRule } from '../../base/json-bounds.ts';
 import { encodingOf } from '../../mapping/formats/json.ts';
 import { JsonMembersError, parseJson } from '../../mapping/formats/json-text.ts';
 import { conditionalRequest, readModifyWriteRequest } from '../../model/conditional.ts';
 import type { RowRequest, RowRequestDocument } from '../../model/row-request.ts';
 import type { RowResult } from '../../model/row-result.ts';
-import { formatPath, type RequestProblem, RowRequestError } from './problems.ts';
+import { formatPath, MAX_TOLD, type RequestProblem, RowRequestError } from './problems.ts';
 import { requestDocument, requestJson } from './request-form.ts';
 import { decodeRequestProto, encodeRequestProto } from './request-proto.ts';
 import { resultDocument, resultJson } from './result-form.ts';
@@ -61,17 +62,26 @@ function read<Document>(schema: z.ZodType<Document>, bytes: Buffer): Document {
     throw new RowRequestError([{ path: 'version', message: `must be ${VERSION}, got ${version}` }]);
   }
   const { data, error } = schema.safeParse(json);
-  if (error) throw new RowRequestError(error.issues.map(problemOf));
+  if (error) {
+    const { issues } = error;
+    throw new RowRequestError(issues.slice(0, MAX_TOLD).map(problemOf), undefined, issues.length);
+  }
   return data;
 }
 
 const problemOf = ({ path, message }: z.core.$ZodIssue): RequestProblem => ({ path: formatPath(path), message });
 
+/** Far more than 100,000 mutations take, of the longest kind; the depth is that of every record. */
+const BOUNDS: JsonBounds = { maxDepth: 200, maxValues: 1_000_000 };
+
 function jsonOf(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new RowRequestError([{ path: 'request', message: 'is required, got no byte' }]);
   if (!isUtf8(bytes)) throw new RowRequestError([{ path: 'request', message: 'must be UTF-8, got other bytes' }]);
+  const text = bytes.toString();
+  const rule = jsonBoundsRule(text, BOUNDS);
+  if (rule !== undefined) throw new RowRequestError([{ path: 'request', message: rule }]);
   try {
-    return parseJson(bytes.toString());
+    return parseJson(text);
   } catch (error) {
     throw new RowRequestError([problemOfText(error, encodingOf(bytes))]);
   }

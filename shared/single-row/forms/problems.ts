@@ -8,21 +8,29 @@ export interface RequestProblem {
   readonly message: string;
 }
 
-/** A document that is no row request, with every problem at once. No message quotes a row key or a value. */
+/** A document that is no row request, with its first problems at once. No message quotes a row key or a value. */
 export class RowRequestError extends RecordError {
   override readonly name = 'RowRequestError';
+  /** At most {@link MAX_TOLD}. */
   readonly problems: readonly RequestProblem[];
+  /** Of all problems that there are. */
+  readonly count: number;
 
-  constructor(problems: readonly RequestProblem[], options?: ErrorOptions) {
+  /** @param count of all problems, where only the first are handed in. */
+  constructor(problems: readonly RequestProblem[], options?: ErrorOptions, count = problems.length) {
     const shown = problems.slice(0, MAX_SHOWN).map(({ path, message }) => `${path}: ${message}`);
-    const rest = problems.length > MAX_SHOWN ? [`and ${problems.length - MAX_SHOWN} more`] : [];
+    const rest = count > MAX_SHOWN ? [`and ${count - MAX_SHOWN} more`] : [];
     super([...shown, ...rest].join('; '), options);
-    this.problems = problems;
+    this.problems = problems.slice(0, MAX_TOLD);
+    this.count = count;
   }
 }
 
-/** Problems that the error's own text repeats; a request may have as many as it has mutations. */
+/** Problems that the error's own text repeats. */
 const MAX_SHOWN = 10;
+
+/** Problems that are told: a request may have as many as it has mutations, and an answer would be larger than what it is about. */
+export const MAX_TOLD = 100;
 
 /** `conditional.then[3].setCell`; the document itself where the path is empty. */
 export function formatPath(path: readonly PropertyKey[]): string {

@@ -37,6 +37,8 @@ export interface RowService {
   readonly pipeline: string;
   readonly executor: RowExecutor;
   readonly destination: ResolvedDestination;
+  /** Whether a caller may name the table. The pipeline's own needs no name. */
+  readonly mayName: (table: TableName) => boolean;
   readonly emptyBranchPolicy: 'ignore' | 'fail';
   /** Every request carries a marker, known by its correlation id. Absent: a replay is a second request. */
   readonly protection?: ReplayProtection;
@@ -73,6 +75,7 @@ async function resultOf(request: HttpRequest, service: RowService): Promise<Resu
   if (refusal) return refusal;
   const document = decodeRowRequest(request.body, request.contentType);
   const table = tableOf(document, service.destination);
+  if (document.table !== undefined && !service.mayName(table)) return notAllowed(table);
   const outcome = await execute(document, table, service, request.signal);
   if (outcome.kind !== 'answered') return failureOf(outcome);
   if (outcome.isEmptyBranch && service.emptyBranchPolicy === 'fail') return emptyBranch(table);
@@ -125,6 +128,13 @@ function namedBy({ correlationId }: RowRequestDocument): string {
   const message = 'is required, for replayProtection knows a request that is sent again by it';
   throw new RowRequestError([{ path: 'correlationId', message }]);
 }
+
+const notAllowed = (table: TableName): HttpFailure =>
+  unsent(
+    403,
+    'table-not-allowed',
+    `${formatTableName(table)} is no table of the pipeline's instance that its records may name; nothing was sent`,
+  );
 
 const emptyBranch = (table: TableName): HttpFailure =>
   unsent(

@@ -19,7 +19,7 @@ export interface HttpFailure {
   readonly message: string;
   /** The service's own words where they may quote the row: for the caller, who wrote it, and for no log. */
   readonly detail?: string;
-  /** Of a request that is not valid: all of them. */
+  /** Of a request that is not valid: the first 100 of them. */
   readonly problems?: readonly RequestProblem[];
   /** False only where it is known that nothing was applied: the same request may then be sent again without harm. */
   readonly mayHaveApplied: boolean;
@@ -33,14 +33,11 @@ export const unsent = (status: number, code: string, message: string): HttpFailu
   mayHaveApplied: false,
 });
 
-const invalid = (problems: readonly RequestProblem[]): HttpFailure => ({
-  ...unsent(
-    400,
-    'invalid-request',
-    `the request has ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`,
-  ),
-  problems,
-});
+const invalid = ({ problems, count }: RowRequestError): HttpFailure => {
+  const told = count > problems.length ? `, of which the first ${problems.length} are told` : '';
+  const message = `the request has ${count} ${count === 1 ? 'problem' : 'problems'}${told}`;
+  return { ...unsent(400, 'invalid-request', message), problems };
+};
 
 /** The failure of a request that was not answered with success. */
 export function failureOf(outcome: Exclude<Outcome, { kind: 'answered' }>): HttpFailure {
@@ -75,7 +72,7 @@ const FATAL_STATUS: Readonly<Partial<Record<RedeliveryReason, number>>> = {
 
 /** The failure of a request that something was thrown for. */
 export function failureOfError(error: unknown): HttpFailure {
-  if (error instanceof RowRequestError) return invalid(error.problems);
+  if (error instanceof RowRequestError) return invalid(error);
   const message = `the request could not be processed: ${toError(error).message}`;
   return { status: 500, code: 'unexpected', message, mayHaveApplied: true };
 }

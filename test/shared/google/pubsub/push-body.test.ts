@@ -1,6 +1,7 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RedeliverError } from '../../../../shared/base/errors.ts';
-import { decodePush } from '../../../../shared/google/pubsub/push-body.ts';
+import { decodePush, readPush } from '../../../../shared/google/pubsub/push-body.ts';
 
 const message = {
   data: Buffer.from('data').toString('base64'),
@@ -180,5 +181,60 @@ describe('what is no push is refused with what is wrong, so that it is redeliver
   test('an ordering key or a subscription of another type counts as none', () => {
     const read = decodePush({ ...wrapped({ orderingKey: 7 }), subscription: {}, deliveryAttempt: 'many' });
     expect(read).toEqual({ ...decoded, orderingKey: '', subscription: '' });
+  });
+});
+
+describe('the bytes of a push', () => {
+  const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+  test('are read as what they say, whatever the data', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 50 }), (data) => {
+        const read = readPush(bytes(wrapped({ data: Buffer.from(data).toString('base64') })));
+        expect(read.data.equals(data)).toBe(true);
+      }),
+    );
+  });
+
+  test('hold base64 that says one thing only: every text that is taken is the one that its bytes make', () => {
+    const texts = fc.stringMatching(/^[ABQgwz09+/=\-_! \n]{0,12}$/);
+    fc.assert(
+      fc.property(texts, (text) => {
+        const canonical = Buffer.from(text, 'base64').toString('base64');
+        const read = (): Buffer => readPush(bytes(wrapped({ data: text }))).data;
+        if (text === canonical) expect(read().toString('base64')).toBe(text);
+        else expect(read).toThrow('message.data must be base64 text');
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('of any JSON in any place are a push or a refusal that quotes nothing', () => {
+    const places = ['messageId', 'publishTime', 'data', 'attributes', 'orderingKey', 'message_id', 'publish_time'];
+    fc.assert(
+      fc.property(fc.constantFrom(...places), fc.jsonValue(), (place, value) => {
+        try {
+          readPush(bytes(wrapped({ messageId: undefined, publishTime: undefined, [place]: value })));
+          readPush(bytes({ ...wrapped(), [place]: value }));
+          readPush(bytes(value));
+        } catch (error) {
+          expect(error).toBeInstanceOf(RedeliverError);
+          expect(error).toMatchObject({ reason: 'malformed-push' });
+          expect(error).not.toHaveProperty('cause');
+        }
+      }),
+    );
+  });
+
+  test.each<[string, Buffer, string]>([
+    ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'the body must be UTF-8'],
+    ['text that is no JSON', Buffer.from('{"secret'), 'the body must be JSON'],
+    ['no byte', Buffer.alloc(0), 'the body must be JSON'],
+    ['nesting', Buffer.from('['.repeat(17)), 'the body must not be nested deeper than 16'],
+    ['many values', bytes(new Array(2001).fill(0)), 'the body must not hold more than 2000 values'],
+    ['a long id', bytes(wrapped({ messageId: 'x'.repeat(257) })), 'message.messageId must have at most 256 characters'],
+  ])('%s are refused', (_name, body, rule) => {
+    expect(() => readPush(body)).toThrow(`not a Pub/Sub push: ${rule}.`);
+    expect(() => readPush(body)).not.toThrow('secret');
   });
 });

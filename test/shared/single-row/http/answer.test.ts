@@ -33,6 +33,7 @@ function serving(outcome: Outcome | Error, more: Partial<RowService> = {}) {
       },
     },
     destination: { table: { project: 'p', instance: 'i', table: 't' }, home: { project: 'p', instance: 'i' } },
+    mayName: () => true,
     emptyBranchPolicy: 'ignore',
     runtime,
     ...more,
