@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { abortable } from '../../shared/base/abort.ts';
 import { toError } from '../../shared/base/errors.ts';
 import type { SinkPipeline } from '../../shared/config/resolved.ts';
+import { grouped } from './amounts.ts';
 import { fullName, readSink } from './configuration.ts';
 import { EXIT, UsageError, type ExitCode } from './errors.ts';
 import { closed, interruptedExit } from './interruption.ts';
@@ -15,7 +16,7 @@ import { createPacker, type PackOptions, type Packed } from './publish/pack.ts';
 import { readRecords, type ReadProgress, type SourceRecord } from './publish/records.ts';
 import { sendAll } from './publish/send.ts';
 import { FORMATS, type Format } from './publish/split.ts';
-import { createTally, failureLines, grouped, progressLine, type Tally } from './publish/tally.ts';
+import { createTally, failureLines, progressLine, type Tally } from './publish/tally.ts';
 
 export interface PublishOptions {
   readonly config?: string;

@@ -1,3 +1,4 @@
+import { grouped } from '../amounts.ts';
 import type { Position, ReadProgress } from './records.ts';
 
 /** What became of the input. Holds a bounded number of failures; the rest is only counted. */
@@ -78,5 +79,3 @@ export function progressLine({ tally, read, elapsedMillis, totalBytes }: Advance
   }
   return parts.join(', ');
 }
-
-export const grouped = (value: number): string => value.toLocaleString('en-US');

@@ -1,5 +1,6 @@
 import type { Amount, CheckpointState, PipelineState, RestHead, SegmentHead } from '../../../shared/staged/state.ts';
 import { textTable } from '../../../shared/base/text-table.ts';
+import { ago, counted, duration, indented, size } from '../amounts.ts';
 import { isUnattended, type PipelineFacts } from './facts.ts';
 
 /** The report of one pipeline as lines of text. Pure. */
@@ -37,8 +38,6 @@ const coordinatorText = ({ lease }: PipelineState, now: number): string =>
 
 const amountText = ({ segments, envelopes, bytes }: Amount): string =>
   `${counted(envelopes, 'envelope')} in ${counted(segments, 'segment')}, ${size(bytes)}`;
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const checkpointTable = (
   checkpoints: readonly CheckpointState[],
@@ -78,24 +77,3 @@ const restTable = (rests: readonly RestHead[], now: number): string =>
       problem,
     ]),
   ]);
-
-const indented = (text: string): string =>
-  text
-    .split('\n')
-    .map((line) => `  ${line}`)
-    .join('\n');
-
-const ago = (at: number, now: number): string => `${duration(now - at)} ago`;
-
-/** Clocks differ a little: what seems to lie ahead is now. */
-function duration(millis: number): string {
-  const seconds = Math.max(0, millis) / 1000;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
-  return `${(seconds / 3600).toFixed(1)} h`;
-}
-
-function size(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { FreezeError, freezeRun } from '../../../../functions/parts/scan/freeze-run.ts';
+import { loadConfig, pipelineNamed } from '../../../../shared/config/load.ts';
+import type { ResolvedScanSource } from '../../../../shared/config/resolved.ts';
+import { RowFilter } from '../../../../shared/proto/google/bigtable/v2/data.ts';
+import { fromWireFilter } from '../../../../shared/single-row/filter-wire.ts';
+import { readRunOptions } from '../../../../shared/scan/run-options.ts';
+import { shapeFilter } from '../../../../shared/scan/selection.ts';
+
+/** A scan of `p.i.t` with these options. */
+async function scanOf(options: object = {}): Promise<ResolvedScanSource> {
+  const pipeline = { kind: 'scan-source', table: 't', outputTopic: 'rows', ...options };
+  const document = { defaults: { project: 'p', instance: 'i' }, pipelines: { exports: pipeline } };
+  const { config } = await loadConfig({ CONNECTOR_CONFIG: JSON.stringify(document) });
+  return pipelineNamed(config, 'exports') as ResolvedScanSource;
+}
+
+test('a run goes by the table, the ranges and the output of its pipeline', async () => {
+  const frozen = readRunOptions(freezeRun(await scanOf({ prefixes: ['user#'] }), undefined));
+  expect(frozen).toMatchObject({
+    table: { project: 'p', instance: 'i', table: 't' },
+    ranges: [{ start: { kind: 'closed', key: Buffer.from('user#') } }],
+    emission: { topic: 'projects/p/topics/rows' },
+    window: {},
+  });
+  expect(frozen.filter).toBeUndefined();
+});
+
+test('a run goes by the filter of its shape, encoded as requests carry it', async () => {
+  const pipeline = await scanOf({ families: ['a', 'b'], latestOnly: true });
+  const { filter = Buffer.alloc(0) } = readRunOptions(freezeRun(pipeline, undefined));
+  const read = fromWireFilter(RowFilter.decode(filter), 'filter', () => undefined);
+  expect(read).toEqual(shapeFilter(pipeline.selection, {}));
+});
+
+test('an incremental run begins at the start of the last run that is done, less the overlap', async () => {
+  const pipeline = await scanOf({ timestampWindow: { since: 'last-run', overlap: '1m' } });
+  const lastDone = { run: 'r1', startedAt: 600_000 };
+  expect(readRunOptions(freezeRun(pipeline, lastDone)).window).toEqual({ sinceMicros: 540_000_000n });
+  expect(readRunOptions(freezeRun(pipeline, undefined)).window).toEqual({});
+});
+
+test('a filter that no request would be taken with starts no run', async () => {
+  const families = Array.from({ length: 2000 }, (_, number) => `a-family-of-a-long-name-${number}`);
+  const pipeline = await scanOf({ families });
+  expect(() => freezeRun(pipeline, undefined)).toThrow(FreezeError);
+});
