@@ -10,7 +10,7 @@ import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { startInstance } from './parts/instance.ts';
 import { openMarkedWriting } from './parts/marked-writing.ts';
 import { pushHandler } from './parts/push-handler.ts';
-import { StageDatabases } from './parts/stage-databases.ts';
+import { Databases } from './parts/databases.ts';
 import { stagedPoliciesOf } from './parts/failure-policies.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 
@@ -33,9 +33,9 @@ export async function startCommitStaged(env: Environment, surroundings: Surround
     ]);
   }
   const writing = openMarkedWriting(instance);
-  const databases = new StageDatabases();
+  const databases = new Databases();
   const { onRejected, close } = stagedPoliciesOf(instance);
-  const store = databases.stores(commit.firestore, name).committing;
+  const store = databases.of(commit.firestore).stage(name).committing;
   const completed = new CompletedNumber(store, runtime.logger);
   const targets = new ClusterGuard({ targets: writing.targets, store, confirmed: commit.confirmChange });
   const committer: Committer = { ...writing, targets, store, completed, onRejected, runtime };

@@ -5,7 +5,7 @@ import type { Ticks } from '../shared/coordinator/tick.ts';
 import { type PipelineRun, runTicks } from '../shared/coordinator/tick-loop.ts';
 import { entryPoint, type Handler } from './parts/entry-point.ts';
 import { DRAIN_LIMIT_MILLIS, openRuntime } from './parts/instance.ts';
-import { StageDatabases } from './parts/stage-databases.ts';
+import { Databases } from './parts/databases.ts';
 import { type Environment, ownProcess, type Surroundings } from './parts/surroundings.ts';
 import { loadTickedPipelines, type TickedPipeline } from './parts/ticked-pipelines.ts';
 
@@ -28,7 +28,7 @@ interface Coordinated {
 /** Builds one instance of the coordinator: every pipeline that needs ticks, or the one that CONNECTOR_PIPELINE names. */
 export async function startCoordinate(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const pipelines = await loadTickedPipelines(env);
-  const databases = new StageDatabases();
+  const databases = new Databases();
   const coordinated = await Promise.all(pipelines.map((pipeline) => coordinatedOf(pipeline, databases, surroundings)));
   const stopping = new AbortController();
   const drain = installDrain(surroundings.signals, {
@@ -59,7 +59,7 @@ const summaryOf = (runs: readonly PipelineRun[]): string =>
 
 async function coordinatedOf(
   { name, options, open, warnings, metricsFlushIntervalMillis }: TickedPipeline,
-  databases: StageDatabases,
+  databases: Databases,
   surroundings: Surroundings,
 ): Promise<Coordinated> {
   const fields = { pipeline: name, function: 'coordinate' };

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { type Clock, systemClock } from '../../shared/base/clock.ts';
 import { toError } from '../../shared/base/errors.ts';
-import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
+import { createDatabase } from '../../shared/google/firestore/database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
 import { createPublisher } from '../../shared/google/pubsub/publisher.ts';
 import { runCli } from './cli.ts';
@@ -72,9 +72,9 @@ const code = await runCli(process.argv.slice(2), {
     },
     puller: (subscription) => openSubscriptionPuller(subscription, LEASE_SECONDS, clock).catch(cannotConnect),
   },
-  stage: {
+  store: {
     database: ({ project, database }) =>
-      createStageDatabase({ databaseId: database, ...(project !== undefined && { projectId: project }) }),
+      createDatabase({ databaseId: database, ...(project !== undefined && { projectId: project }) }),
   },
   clock,
   signal: interrupted.signal,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { ResolvedFirestore } from '../../shared/config/resolved.ts';
 import type { Publisher } from '../../shared/model/publishing.ts';
+import type { RunsStore } from '../../shared/scan/runs/ports.ts';
 import type { StatusStore } from '../../shared/staged/ports.ts';
 import type { Ending } from './interruption.ts';
 
@@ -10,7 +11,7 @@ export interface CliContext {
   readonly terminal: Terminal;
   readonly input: InputFiles;
   readonly pubsub: PubSubPort;
-  readonly stage: StagePort;
+  readonly store: StorePort;
   readonly clock: Clock;
   /** Aborts at the first Ctrl-C or SIGTERM: commands begin nothing more, settle what is on its way and report. */
   readonly signal: AbortSignal;
@@ -62,13 +63,14 @@ export interface Puller {
   close(): Promise<void>;
 }
 
-export interface StagePort {
+export interface StorePort {
   /** Connects at its first use. */
-  database(name: ResolvedFirestore): StageDatabasePort;
+  database(name: ResolvedFirestore): DatabasePort;
 }
 
-/** What people may ask of the staged work in one database. */
-export interface StageDatabasePort {
-  stores(pipeline: string): { readonly status: StatusStore };
+/** What people may ask of the pipelines in one database. */
+export interface DatabasePort {
+  stage(pipeline: string): { readonly status: StatusStore };
+  scan(pipeline: string): { readonly runs: RunsStore };
   close(): Promise<void>;
 }

@@ -58,11 +58,11 @@ reads. What to do about what it shows: shared/docs/exactly-once.md`,
 /** Configuration → what Firestore holds → a report, once or again and again. */
 export async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
   const pipelines = await choosePipelines(context, options);
-  const opened = pipelines.map(({ name, staging }) => ({ name, database: context.stage.database(staging.firestore) }));
+  const opened = pipelines.map(({ name, staging }) => ({ name, database: context.store.database(staging.firestore) }));
   try {
     for (;;) {
       const facts = await Promise.all(
-        opened.map(({ name, database }) => readFacts(name, database.stores(name).status, context.signal)),
+        opened.map(({ name, database }) => readFacts(name, database.stage(name).status, context.signal)),
       );
       const now = context.clock.now();
       context.terminal.print(

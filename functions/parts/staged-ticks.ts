@@ -21,7 +21,7 @@ export function openStagedTicks(
     patienceMillis: pipeline.input.ackDeadlineMillis,
     fingerprint: ownFingerprintOf(pipeline, staging),
   };
-  const store = databases.stores(staging.firestore, name).coordinator;
+  const store = databases.of(staging.firestore).stage(name).coordinator;
   const options = { topic: staging.commitTopic, shutdownTimeoutMillis: WORK_SHUTDOWN_MILLIS };
   const topic = createPublisher(options, runtime.clock);
   return {

@@ -7,7 +7,7 @@ import { PipelineWatch } from '../../shared/staged/stage/pipeline-watch.ts';
 import { defaultLingerMillis, Stager } from '../../shared/staged/stage/stager.ts';
 import type { Instance } from './instance.ts';
 import { ownFingerprintOf } from './own-fingerprint.ts';
-import { StageDatabases } from './stage-databases.ts';
+import { Databases } from './databases.ts';
 
 /** Where an instance keeps its envelopes: what of a {@link StagedSink} depends on the commit. */
 export interface Keeper extends Pick<StagedSink, 'admit' | 'keep'> {
@@ -22,8 +22,8 @@ export function openStaging(
   { name, pipeline, runtime }: Instance<ResolvedStagedSink>,
   staging: ResolvedStaging,
 ): Keeper {
-  const databases = new StageDatabases();
-  const { staging: store } = databases.stores(staging.firestore, name);
+  const databases = new Databases();
+  const { staging: store } = databases.of(staging.firestore).stage(name);
   const watch = new PipelineWatch(staging.checkpointIntervalMillis, {
     store,
     runtime,

@@ -1,12 +1,12 @@
 import type { Runtime } from '../../shared/base/runtime.ts';
 import type { Ticks } from '../../shared/coordinator/tick.ts';
-import type { StageDatabases } from './stage-databases.ts';
+import type { Databases } from './databases.ts';
 
 /** What the ticks of a pipeline run by. */
 export interface Ticked {
   readonly name: string;
   readonly runtime: Runtime;
-  readonly databases: StageDatabases;
+  readonly databases: Databases;
 }
 
 /** The ticks of a pipeline in this instance, over all invocations. */

@@ -1,9 +1,6 @@
 import { Firestore } from '@google-cloud/firestore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startChild, untilChildAnswers } from '../../infra/local/base/child-process.ts';
-import { findEmulator } from '../../infra/local/cloud/cloud-sdk.ts';
 import { startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
-import { freePort, LOOPBACK } from '../../infra/local/base/tcp.ts';
 import type { FirestoreDefinition } from '../../shared/proto/google/firestore/v1/firestore.ts';
 import { connect } from '../support/firestore-raw-client.ts';
 import type { ContractCase } from './firestore-case.ts';
@@ -11,31 +8,23 @@ import { DIFFERENCES, SOMETIMES } from './firestore-differences.ts';
 import { QUERY_CASES } from './firestore-query-cases.ts';
 import { TRANSACTION_CASES } from './firestore-transaction-cases.ts';
 import { WRITE_CASES } from './firestore-write-cases.ts';
+import {
+  type FirestoreEmulator,
+  isFirestoreEmulatorMissing,
+  skipReason,
+  startFirestoreEmulator,
+} from './google-firestore-emulator.ts';
 import { type ClientOf } from '../../infra/local/servers/rpc/client.ts';
 
 /** What the service promises, asked of the embedded server and, where the Cloud SDK has it, of Google's emulator. */
 const CASES: readonly ContractCase[] = [...WRITE_CASES, ...QUERY_CASES, ...TRANSACTION_CASES];
 
-interface Backend {
-  readonly address: string;
-  close(): Promise<unknown>;
-}
-
-const emulator = await findEmulator('firestore');
-
-async function startGoogleEmulator(): Promise<Backend> {
-  if (!('found' in emulator)) throw new Error(emulator.missing);
-  const port = await freePort();
-  const name = 'the Firestore emulator';
-  const child = await startChild({ name, command: emulator.found.command, args: emulator.found.args(port) });
-  const address = `${LOOPBACK}:${port}`;
-  await untilChildAnswers(child, name, address, 25_000);
-  return { address, close: () => child.stop() };
-}
-
 /** @param expected the answers that will do, nearly always one. */
-function conformance(start: () => Promise<Backend>, expected: (each: ContractCase) => readonly unknown[]): void {
-  let backend: Backend;
+function conformance(
+  start: () => Promise<FirestoreEmulator>,
+  expected: (each: ContractCase) => readonly unknown[],
+): void {
+  let backend: FirestoreEmulator;
   let client: Firestore;
   let raw: ClientOf<FirestoreDefinition>;
   let collections = 0;
@@ -74,13 +63,15 @@ describe('the embedded Firestore answers as the service does', () => {
   );
 });
 
-const reason = 'missing' in emulator ? ` (skipped: ${emulator.missing})` : '';
-describe.skipIf('missing' in emulator)(`Google's emulator answers so too, but for known differences${reason}`, () => {
-  conformance(startGoogleEmulator, ({ name, service }) => [
-    name in DIFFERENCES ? DIFFERENCES[name] : service,
-    ...(name in SOMETIMES ? [SOMETIMES[name]] : []),
-  ]);
-});
+describe.skipIf(isFirestoreEmulatorMissing)(
+  `Google's emulator answers so too, but for known differences${skipReason}`,
+  () => {
+    conformance(startFirestoreEmulator, ({ name, service }) => [
+      name in DIFFERENCES ? DIFFERENCES[name] : service,
+      ...(name in SOMETIMES ? [SOMETIMES[name]] : []),
+    ]);
+  },
+);
 
 test('every known difference is one, and of a case that is there', () => {
   for (const [name, answer] of [...Object.entries(DIFFERENCES), ...Object.entries(SOMETIMES)]) {

@@ -7,7 +7,7 @@ import { METRICS } from '../../shared/base/metric-catalogue.ts';
 import { deadLettersOf } from '../../shared/config/dead-letters.ts';
 import { resolveConfig } from '../../shared/config/resolve.ts';
 import type { ResolvedStagedSink } from '../../shared/config/resolved.ts';
-import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
+import { createDatabase } from '../../shared/google/firestore/database.ts';
 import { run } from '../functions/cli/fakes.ts';
 import { PIPELINE, type StagedHarness, startStaged } from '../support/staged-harness.ts';
 import { entryLine } from '../support/test-entry.ts';
@@ -85,7 +85,7 @@ test('a field that a pipeline keeps is asked for by a query, or exempted from th
     new Set<string>(),
   ];
   const seen = { segments, parts, rests, checkpoints };
-  const database = createStageDatabase({ databaseId: '(default)', projectId: 'p' });
+  const database = createDatabase({ databaseId: '(default)', projectId: 'p' });
   try {
     // A large segment whose head is not stored: its part waits for one.
     staged.firestore.faults.add({
@@ -94,7 +94,7 @@ test('a field that a pipeline keeps is asked for by a query, or exempted from th
       effect: { kind: 'refuse', status: { code: 'PERMISSION_DENIED', message: 'injected' } },
     });
     const large = { id: 'large', envelopes: 1, payload: Buffer.alloc(900 * 1024), stagedAt: 1 };
-    await expect(database.stores(PIPELINE).staging.stage([large], signal)).rejects.toThrow('injected');
+    await expect(database.stage(PIPELINE).staging.stage([large], signal)).rejects.toThrow('injected');
     await fieldsOf(db, seen);
     // From the stage to a rest and a committed checkpoint.
     staged.bigtable.faults.add({

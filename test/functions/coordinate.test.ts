@@ -10,7 +10,7 @@ import { systemRandom } from '../../shared/base/random.ts';
 import { segmentId } from '../../shared/staged/segment-id.ts';
 import type { NewSegment } from '../../shared/staged/ports.ts';
 import type { PipelineRun } from '../../shared/coordinator/tick-loop.ts';
-import { createStageDatabase, type PipelineStores } from '../../shared/google/firestore/stage-database.ts';
+import { createDatabase, type StageViews } from '../../shared/google/firestore/database.ts';
 import { openSubscriptionPuller } from '../../shared/google/pubsub/subscription-puller.ts';
 import { decodeWork } from '../../shared/staged/work-message.ts';
 
@@ -80,10 +80,10 @@ async function start(pipelines: object): Promise<Started> {
   };
 }
 
-function storesOf(pipeline: string): PipelineStores {
-  const database = createStageDatabase({ databaseId: 'connector', projectId: 'p' });
+function storesOf(pipeline: string): StageViews {
+  const database = createDatabase({ databaseId: 'connector', projectId: 'p' });
   onTestFinished(() => database.close());
-  return database.stores(pipeline);
+  return database.stage(pipeline);
 }
 
 const segment = (lane: number): NewSegment => ({

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createStageDatabase } from '../../shared/google/firestore/stage-database.ts';
+import { createDatabase } from '../../shared/google/firestore/database.ts';
 import { CommitRequest } from '../../shared/proto/google/firestore/v1/firestore.ts';
 import type { StatusStore } from '../../shared/staged/ports.ts';
 import { counting, sumOfRow } from '../support/counting-record.ts';
@@ -38,9 +38,9 @@ function recordCommits({ firestore }: StagedHarness): (holds: (request: CommitRe
 }
 
 function statusOf(): StatusStore {
-  const database = createStageDatabase({ databaseId: '(default)', projectId: 'p' });
+  const database = createDatabase({ databaseId: '(default)', projectId: 'p' });
   onTestFinished(() => database.close());
-  return database.stores(PIPELINE).status;
+  return database.stage(PIPELINE).status;
 }
 
 const isStaging = ({ writes }: CommitRequest): boolean =>

@@ -59,12 +59,13 @@ export class SlotWorld {
     const { signal } = this.ended;
     const startedAt = this.clock.now();
     const run: Run = { id: RUN, state: 'reading', startedAt, plan: this.plan, dead: [], isTold: false };
-    const pipeline = { starts: 1, lease: { owner: '', epoch: 1, expiresAt: 0 } };
+    const pipeline = { commits: 1, lease: { owner: '', epoch: 1, expiresAt: 0 } };
     await this.store.runs.start({ version: undefined, value: pipeline }, run, '{}', signal);
     const read = await this.store.coordinator.readPipeline(signal);
     const planned = waitingSplits(this.plan.splits, startedAt);
     const changes = { runs: [], planned, expiring: [], slots: [] };
-    await this.store.coordinator.commit({ pipeline: { version: read?.version, value: pipeline }, changes }, signal);
+    const next = { version: read?.version, value: { ...pipeline, commits: 2 } };
+    await this.store.coordinator.commit({ pipeline: next, changes }, signal);
     return this;
   }
 

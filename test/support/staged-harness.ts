@@ -12,7 +12,7 @@ import {
 import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { systemRandom } from '../../shared/base/random.ts';
-import { createStageDatabase, type StageDatabase } from '../../shared/google/firestore/stage-database.ts';
+import { createDatabase, type Database } from '../../shared/google/firestore/database.ts';
 import { createTicks } from '../../shared/coordinator/tick.ts';
 import { checkpointDecider } from '../../shared/staged/checkpoint/checkpoint-decider.ts';
 import { type CommitWork, encodeWork } from '../../shared/staged/work-message.ts';
@@ -113,13 +113,13 @@ export async function startStaged({ pipeline, bigtable: served = {} }: StagedOpt
       const { status, text = '' } = await handler(takenPush(message), path);
       return { status, text };
     };
-  let database: StageDatabase | undefined;
+  let database: Database | undefined;
   const revisionOf = (env: Environment, sink: Handler): Revision => {
     let committer: Promise<Handler> | undefined;
     return {
       push: pushesTo(sink),
       async tick() {
-        database ??= createStageDatabase({ databaseId: '(default)', projectId: 'p' });
+        database ??= createDatabase({ databaseId: '(default)', projectId: 'p' });
         return oneTick(database, env);
       },
       async commit(work) {
@@ -169,12 +169,12 @@ const basePipeline = (address: string): object => ({
   metricsFlushInterval: '0ms',
 });
 
-async function oneTick(database: StageDatabase, env: Environment): Promise<readonly CommitWork[]> {
+async function oneTick(database: Database, env: Environment): Promise<readonly CommitWork[]> {
   const { pipeline } = await loadPipeline(env, 'staged-sink');
   if (pipeline.commit.when !== 'on-checkpoint') throw new TypeError('nothing is staged');
   const fingerprint = ownFingerprintOf(pipeline, pipeline.commit);
   const sent: CommitWork[] = [];
-  const store = database.stores(PIPELINE).coordinator;
+  const store = database.stage(PIPELINE).coordinator;
   const decider = checkpointDecider(
     PIPELINE,
     { ...STAGING, fingerprint },

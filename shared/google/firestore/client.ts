@@ -1,4 +1,4 @@
-import type { FieldValue, Firestore, Timestamp } from '@google-cloud/firestore';
+import type { AggregateField, FieldValue, Firestore, Timestamp } from '@google-cloud/firestore';
 import { toError } from '../../base/errors.ts';
 import { StoreError } from '../../model/store.ts';
 
@@ -7,6 +7,7 @@ export interface FirestoreClient {
   readonly db: Firestore;
   readonly Timestamp: typeof Timestamp;
   readonly FieldValue: typeof FieldValue;
+  readonly AggregateField: typeof AggregateField;
 }
 
 export interface DatabaseName {
@@ -24,9 +25,9 @@ export interface DatabaseName {
 export async function openFirestore({ databaseId, projectId }: DatabaseName): Promise<FirestoreClient> {
   const emulator = process.env.FIRESTORE_EMULATOR_HOST;
   if (emulator === undefined || emulator === '') await findCredentials();
-  const { Firestore, Timestamp, FieldValue } = await import('@google-cloud/firestore');
+  const { Firestore, Timestamp, FieldValue, AggregateField } = await import('@google-cloud/firestore');
   const db = new Firestore({ databaseId, ...(projectId !== undefined && { projectId }) });
-  return { db, Timestamp, FieldValue };
+  return { db, Timestamp, FieldValue, AggregateField };
 }
 
 /** The least that they must be good for. */

@@ -9,23 +9,10 @@ import type {
 } from '../../staged/ports.ts';
 import { MAX_SEGMENT_BYTES } from '../../staged/ports.ts';
 import { StoreError } from '../../model/store.ts';
-import {
-  readClusters,
-  readPayload,
-  readRestHead,
-  readSegmentHead,
-  restFields,
-  unchangedSince,
-  versionOf,
-} from './documents.ts';
-import {
-  commitBatch,
-  type OpenDocuments,
-  type PipelineDocuments,
-  readPipelineDocument,
-  resultOf,
-} from './pipeline-documents.ts';
-import { storeCall } from './store-call.ts';
+import { readClusters, readPayload, readRestHead, readSegmentHead, restFields } from './documents.ts';
+import { unchangedSince, versionOf } from './fields.ts';
+import { type OpenDocuments, type PipelineDocuments, readPipelineDocument } from './pipeline-documents.ts';
+import { commitBatch, resultOf, storeCall } from './store-call.ts';
 
 /** Writes of one commit, and payloads of rests in one (Firestore: 10 MiB a request, 4 MiB on its emulator). */
 const MAX_WRITES = 400;

@@ -12,10 +12,10 @@ import {
   readRestHead,
   readSegmentHead,
   REST_FIELDS,
-  unchangedSince,
 } from './documents.ts';
-import { commitBatch, type OpenDocuments, type PipelineDocuments, readPipelineDocument } from './pipeline-documents.ts';
-import { storeCall } from './store-call.ts';
+import { unchangedSince } from './fields.ts';
+import { type OpenDocuments, type PipelineDocuments, readPipelineDocument } from './pipeline-documents.ts';
+import { commitBatch, storeCall } from './store-call.ts';
 
 /** How long a committed checkpoint is kept for people, where a TTL policy on `expireAt` deletes it then. */
 const KEPT_MILLIS = 30 * 24 * 60 * 60 * 1000;

@@ -1,4 +1,4 @@
-import type { DocumentSnapshot, Timestamp as VendorTimestamp } from '@google-cloud/firestore';
+import type { DocumentSnapshot } from '@google-cloud/firestore';
 import {
   type Amount,
   type CheckpointState,
@@ -8,8 +8,7 @@ import {
   type SegmentHead,
 } from '../../staged/state.ts';
 import { numberOf } from '../../staged/segment-id.ts';
-import { type Version, StoreError } from '../../model/store.ts';
-import type { FirestoreClient } from './client.ts';
+import { type Fields, fieldsOf, listIn, malformed, mapIn, numbersOf, textIn, textsIn } from './fields.ts';
 
 /**
  * How the state of a staged pipeline is laid out in documents:
@@ -42,8 +41,6 @@ export const REST_FIELDS = ['tryAt', 'detail'];
 const NUMBER_DIGITS = 12;
 
 export const checkpointId = (number: number): string => String(number).padStart(NUMBER_DIGITS, '0');
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export const pipelineFields = ({ completed, marks, ...state }: PipelineState): Record<string, unknown> => ({
   kind: 'staged-sink',
@@ -162,60 +159,3 @@ export function readCheckpointState(snapshot: DocumentSnapshot): CheckpointState
     oldestStagedAt: number('oldestStagedAt'),
   };
 }
-
-export function versionOf(snapshot: DocumentSnapshot): Version {
-  if (snapshot.updateTime === undefined) throw malformed(snapshot, 'its update time', 'there');
-  return versionAt(snapshot.updateTime);
-}
-
-export const versionAt = ({ seconds, nanoseconds }: VendorTimestamp): Version => `${seconds}.${nanoseconds}`;
-
-/** The precondition "still what it was when it was read". */
-export function unchangedSince(
-  { Timestamp }: FirestoreClient,
-  version: Version,
-): { readonly lastUpdateTime: VendorTimestamp } {
-  const [seconds, nanoseconds] = version.split('.').map(Number);
-  return { lastUpdateTime: new Timestamp(seconds ?? 0, nanoseconds ?? 0) };
-}
-
-const fieldsOf = (snapshot: DocumentSnapshot): Fields => snapshot.data() ?? {};
-
-function mapIn(snapshot: DocumentSnapshot, fields: Fields, name: string): Fields {
-  const value = fields[name];
-  if (typeof value !== 'object' || value === null) throw malformed(snapshot, name, 'a map');
-  return value as Fields;
-}
-
-/** A map of texts. */
-function textsIn(snapshot: DocumentSnapshot, map: Fields): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.keys(map).map((name) => [name, textIn(snapshot, map, name)]));
-}
-
-/** A list of maps; none where the field is not there. */
-function listIn(snapshot: DocumentSnapshot, fields: Fields, name: string): readonly Fields[] {
-  const value = fields[name] ?? [];
-  if (!Array.isArray(value)) throw malformed(snapshot, name, 'a list');
-  return value as readonly Fields[];
-}
-
-const numbersOf =
-  (snapshot: DocumentSnapshot) =>
-  (fields: Fields, name: string): number => {
-    const value = fields[name];
-    if (typeof value !== 'number') throw malformed(snapshot, name, 'a number');
-    return value;
-  };
-
-function textIn(snapshot: DocumentSnapshot, fields: Fields, name: string): string {
-  const value = fields[name];
-  if (typeof value !== 'string') throw malformed(snapshot, name, 'a text');
-  return value;
-}
-
-const malformed = (snapshot: DocumentSnapshot, field: string, rule: string): StoreError =>
-  new StoreError(
-    `read ${snapshot.ref.path}`,
-    'DATA_LOSS',
-    `${field} must be ${rule}: nothing of this connector wrote that`,
-  );

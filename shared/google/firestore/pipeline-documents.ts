@@ -1,10 +1,11 @@
-import type { CollectionReference, DocumentReference, Query, WriteBatch, WriteResult } from '@google-cloud/firestore';
+import type { CollectionReference, DocumentReference, Query } from '@google-cloud/firestore';
 import type { PipelineState } from '../../staged/state.ts';
-import type { CommitResult, Versioned } from '../../model/store.ts';
+import type { Versioned } from '../../model/store.ts';
 import type { IdRange } from '../../staged/segment-id.ts';
 import type { FirestoreClient } from './client.ts';
-import { checkpointId, readPipelineState, versionOf } from './documents.ts';
-import { isLostPrecondition, storeCall } from './store-call.ts';
+import { checkpointId, readPipelineState } from './documents.ts';
+import { versionOf } from './fields.ts';
+import { storeCall } from './store-call.ts';
 
 /** Where the documents of one staged pipeline are. */
 export class PipelineDocuments {
@@ -58,20 +59,3 @@ export async function readPipelineDocument(
   const snapshot = await storeCall('read the state of the pipeline', signal, () => pipeline.get());
   return snapshot.exists ? { value: readPipelineState(snapshot), version: versionOf(snapshot) } : undefined;
 }
-
-/** Sends one atomic commit; undefined where a precondition was lost, and then nothing was changed by this attempt. */
-export async function commitBatch(
-  operation: string,
-  batch: WriteBatch,
-  signal: AbortSignal,
-): Promise<readonly WriteResult[] | undefined> {
-  try {
-    return await storeCall(operation, signal, () => batch.commit());
-  } catch (error) {
-    if (isLostPrecondition(error)) return undefined;
-    throw error;
-  }
-}
-
-export const resultOf = (results: readonly WriteResult[] | undefined): CommitResult =>
-  results ? 'committed' : 'conflict';

@@ -1,8 +1,9 @@
+import type { WriteBatch, WriteResult } from '@google-cloud/firestore';
 import { abortable } from '../../base/abort.ts';
 import { abortReason } from '../../base/clock.ts';
 import { toError } from '../../base/errors.ts';
 import { STATUSES, type StatusName, statusName } from '../../model/status.ts';
-import { StoreError } from '../../model/store.ts';
+import { type CommitResult, StoreError } from '../../model/store.ts';
 
 /**
  * One call of the client, as a step of an operation: ends with the signal, and rejects with a {@link StoreError} that
@@ -30,6 +31,23 @@ export async function storeCall<Result>(
 /** Whether a commit tells that a document was no longer what its precondition says: nothing was changed. */
 export const isLostPrecondition = (error: unknown): boolean =>
   error instanceof StoreError && STATUSES[error.status].blamesState;
+
+/** Sends one atomic commit; undefined where a precondition was lost, and then nothing was changed by this attempt. */
+export async function commitBatch(
+  operation: string,
+  batch: WriteBatch,
+  signal: AbortSignal,
+): Promise<readonly WriteResult[] | undefined> {
+  try {
+    return await storeCall(operation, signal, () => batch.commit());
+  } catch (error) {
+    if (isLostPrecondition(error)) return undefined;
+    throw error;
+  }
+}
+
+export const resultOf = (results: readonly WriteResult[] | undefined): CommitResult =>
+  results ? 'committed' : 'conflict';
 
 /** The client's errors carry the number of the status; what has none never reached the service. */
 function statusOf(error: unknown): StatusName {

@@ -29,7 +29,7 @@ const NO_CHANGES: ScanChanges = { runs: [], planned: [], expiring: [], slots: []
  * a topic that takes nothing holds up no run.
  */
 export function decideScan(before: ScanProgress | undefined, view: ScanView, now: number): ScanDecision {
-  const progress = before ?? { starts: 0 };
+  const progress = { ...before, commits: (before?.commits ?? 0) + 1 };
   const steps = view.runs.flatMap((run) => {
     const step = stepOf(run, now);
     return step ? [{ step, version: run.read.version }] : [];
@@ -68,10 +68,10 @@ function changesOf({ run, planned, expiring }: RunStep, version: string, now: nu
   };
 }
 
-function progressAfter({ starts, lastDone }: ScanProgress, { event, run }: RunStep): ScanProgress {
+function progressAfter({ commits, lastDone }: ScanProgress, { event, run }: RunStep): ScanProgress {
   const isLater = event === 'done' && (lastDone === undefined || lastDone.startedAt < run.startedAt);
   const last = isLater ? { run: run.id, startedAt: run.startedAt } : lastDone;
-  return { starts, ...(last && { lastDone: last }) };
+  return { commits, ...(last && { lastDone: last }) };
 }
 
 /** Those whose units nobody works at: they are to wait. As many as are surely within one commit: one. */

@@ -40,8 +40,8 @@ export interface ScanStore extends SlotStore<HeldSplit, SplitWrite>, RunReader {
 
 /** The document of a scanned pipeline, but for the lease. */
 export interface ScanProgress {
-  /** Runs that were ever started: grows with each, so that of two starts at once one conflicts. */
-  readonly starts: number;
+  /** Grows with every commit: no two are alike, and of two starts at once one conflicts. */
+  readonly commits: number;
   /** The last run that is done. */
   readonly lastDone?: { readonly run: string; readonly startedAt: number };
 }

@@ -63,11 +63,11 @@ export async function startRun(
     const open = await store.readOpenRuns(signal);
     const other = open.find(({ value }) => isUnderWay(value));
     if (other && concurrentRuns === 'refuse') return { kind: 'refused', by: other.value };
-    const { starts, ...before } = pipeline?.value ?? { starts: 0, lease: { owner: '', epoch: 0, expiresAt: 0 } };
+    const before = pipeline?.value ?? { commits: 0, lease: { owner: '', epoch: 0, expiresAt: 0 } };
     const run: Run = { id, state: 'planning', startedAt: clock.now(), dead: [], isTold: false };
     const frozen = options(pipeline?.value.lastDone);
     requireFits(frozen);
-    const next = { version: pipeline?.version, value: { ...before, starts: starts + 1 } };
+    const next = { version: pipeline?.version, value: { ...before, commits: before.commits + 1 } };
     const result = await store.start(next, run, frozen, signal);
     return result === 'committed' ? { kind: 'started', run } : undefined;
   });

@@ -2,6 +2,7 @@ import type { CliContext, PulledMessage } from '../../../functions/cli/ports.ts'
 import { runCli } from '../../../functions/cli/cli.ts';
 import type { ExitCode } from '../../../functions/cli/errors.ts';
 import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
+import type { RunsStore } from '../../../shared/scan/runs/ports.ts';
 import type { StatusStore } from '../../../shared/staged/ports.ts';
 
 /** A Pub/Sub that confirms what `refuse` lets pass, and holds letters under leases. */
@@ -76,7 +77,7 @@ interface Run {
   readonly err: string;
 }
 
-const noStage = (): never => {
+const noStore = (): never => {
   throw new Error('this test has no Firestore');
 };
 
@@ -88,6 +89,8 @@ export async function run(
     readonly pubsub?: FakePubSub;
     /** The staged work of a pipeline; without it there is no Firestore. */
     readonly stage?: (pipeline: string) => { readonly status: StatusStore };
+    /** The runs of a scanned pipeline; without them there are none. */
+    readonly scan?: (pipeline: string) => { readonly runs: RunsStore };
     readonly files?: Readonly<Record<string, string>>;
     readonly stdin?: string;
     readonly env?: Readonly<Record<string, string>>;
@@ -118,7 +121,13 @@ export async function run(
       stdin: chunksOf(given.stdin ?? ''),
     },
     pubsub: (given.pubsub ?? new FakePubSub()).port,
-    stage: { database: () => ({ stores: given.stage ?? noStage, close: () => Promise.resolve() }) },
+    store: {
+      database: () => ({
+        stage: given.stage ?? noStore,
+        scan: given.scan ?? noStore,
+        close: () => Promise.resolve(),
+      }),
+    },
     clock: {
       now: () => now,
       monotonic: () => now,

@@ -5,7 +5,7 @@ import { systemRandom } from '../../../../shared/base/random.ts';
 import { createLogger } from '../../../../shared/base/logging.ts';
 import { createMetrics } from '../../../../shared/base/metrics.ts';
 import { openFirestore } from '../../../../shared/google/firestore/client.ts';
-import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
+import { createDatabase } from '../../../../shared/google/firestore/database.ts';
 import type { Envelope } from '../../../../shared/staged/envelope/envelope.ts';
 import { PipelineWatch } from '../../../../shared/staged/stage/pipeline-watch.ts';
 import { defaultLingerMillis, Stager } from '../../../../shared/staged/stage/stager.ts';
@@ -61,7 +61,7 @@ async function open(wanted: Way): Promise<Store> {
 /** The stager over Firestore as the wiring of `stagedSink` makes it, used by concurrent invocations. */
 function stageMessages(envelopesPerMessage: number, concurrency: number): Store {
   const runtime = { clock: systemClock, random: systemRandom, metrics: createMetrics(), logger: createLogger({}) };
-  const store = createStageDatabase(DATABASE).stores(PIPELINE).staging;
+  const store = createDatabase(DATABASE).stage(PIPELINE).staging;
   const numbers = new PipelineWatch(CHECKPOINT_MILLIS, { store, runtime, fingerprint: TEST_FINGERPRINT });
   const stager = new Stager(
     { lingerMillis: defaultLingerMillis(CHECKPOINT_MILLIS), maxWaitingMessages: concurrency / 2 },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createStageDatabase } from '../../../../shared/google/firestore/stage-database.ts';
+import { createDatabase } from '../../../../shared/google/firestore/database.ts';
 import { StoreError } from '../../../../shared/model/store.ts';
 import { withEnvironment } from '../../../support/environment.ts';
 
@@ -7,8 +7,8 @@ import { withEnvironment } from '../../../support/environment.ts';
 test('without credentials a call is told so, with what to do, and there is nothing to close', async () => {
   const environment = { FIRESTORE_EMULATOR_HOST: '', GOOGLE_APPLICATION_CREDENTIALS: 'no-such-key.json' };
   await withEnvironment(environment, async () => {
-    const database = createStageDatabase({ databaseId: '(default)', projectId: 'p' });
-    const { status } = database.stores('orders');
+    const database = createDatabase({ databaseId: '(default)', projectId: 'p' });
+    const { status } = database.stage('orders');
     const failure = await status.readPipeline(new AbortController().signal).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StoreError);
     expect(failure).toMatchObject({

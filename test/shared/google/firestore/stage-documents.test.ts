@@ -1,10 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type LocalFirestore, startFirestoreServer } from '../../../../infra/local/servers/firestore/server.ts';
-import {
-  createStageDatabase,
-  type PipelineStores,
-  type StageDatabase,
-} from '../../../../shared/google/firestore/stage-database.ts';
+import { createDatabase, type StageViews, type Database } from '../../../../shared/google/firestore/database.ts';
 import type { StatusName } from '../../../../shared/model/status.ts';
 import type { NewSegment } from '../../../../shared/staged/ports.ts';
 import { MAX_NUMBER, numbersOfLane, segmentId } from '../../../../shared/staged/segment-id.ts';
@@ -14,21 +10,21 @@ import { withEnvironment } from '../../../support/environment.ts';
 
 /** What only Firestore does: answers that are lost, statuses, waits. What every store does is in test/contract. */
 let firestore: LocalFirestore;
-let database: StageDatabase;
-let stores: PipelineStores;
+let database: Database;
+let stores: StageViews;
 let pipelines = 0;
 const { signal } = new AbortController();
 
 beforeAll(async () => {
   firestore = await startFirestoreServer();
-  database = createStageDatabase({ databaseId: 'connector', projectId: 'p' });
+  database = createDatabase({ databaseId: 'connector', projectId: 'p' });
   await withEnvironment({ FIRESTORE_EMULATOR_HOST: firestore.address }, async () => {
-    await database.stores('first').staging.readPipeline(signal);
+    await database.stage('first').staging.readPipeline(signal);
   });
 });
 
 beforeEach(() => {
-  stores = database.stores(`pipeline-${(pipelines += 1)}`);
+  stores = database.stage(`pipeline-${(pipelines += 1)}`);
 });
 
 afterEach(() => {
@@ -219,7 +215,7 @@ test('documents of another maker are refused with their path, never misread', as
   } finally {
     await client.terminate();
   }
-  await expect(database.stores('strange').coordinator.readPipeline(signal)).rejects.toThrow(
+  await expect(database.stage('strange').coordinator.readPipeline(signal)).rejects.toThrow(
     /^could not read pipelines\/strange in Firestore: DATA_LOSS: lease must be a map/,
   );
 });
