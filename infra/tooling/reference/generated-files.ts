@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { format } from 'prettier';
 import { connectorJsonSchema } from '../../../shared/config/json-schema.ts';
+import { cellJsonSchema, rowJsonSchema } from '../../../shared/scan/forms/record-schemas.ts';
 import { requestJsonSchema, resultJsonSchema } from '../../../shared/single-row/forms/json-schema.ts';
 import { entryPointsTable, rolesTable, sizesTable } from './entry-points-page.ts';
 import { attributesTable, scanAttributesTable } from './letters-page.ts';
@@ -33,6 +34,8 @@ export const GENERATED_FILES: readonly GeneratedFile[] = [
   { path: 'shared/config/connector.schema.json', script: 'schema', content: () => json(connectorJsonSchema()) },
   { path: 'shared/single-row/row-request.schema.json', script: 'schema', content: () => json(requestJsonSchema()) },
   { path: 'shared/single-row/row-result.schema.json', script: 'schema', content: () => json(resultJsonSchema()) },
+  { path: 'shared/scan/forms/row.schema.json', script: 'schema', content: () => json(rowJsonSchema()) },
+  { path: 'shared/scan/forms/cell.schema.json', script: 'schema', content: () => json(cellJsonSchema()) },
   { path: 'shared/docs/options.md', script: 'docs', content: () => markdown(optionsPage()) },
   { path: 'shared/docs/mapping.md', script: 'docs', content: () => markdown(mappingPage()) },
   { path: 'shared/docs/metrics.md', script: 'docs', content: () => markdown(metricsPage()) },
