@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { ConfigError, type ConfigProblem } from '../../shared/base/errors.ts';
 import { loadConfigFile } from '../../shared/config/load.ts';
-import { isSink, type ResolvedConfig, type ResolvedPipeline } from '../../shared/config/resolved.ts';
+import { moduleOf, type ResolvedConfig, type ResolvedPipeline, withModule } from '../../shared/config/resolved.ts';
 
 /** What a bundle takes along of a configuration. */
 export interface CarriedConfig {
@@ -31,16 +31,16 @@ export async function carryConfig(configFile: string): Promise<CarriedConfig> {
         'must be an absolute path in a bundle, which carries no key: mount it as a secret and name that path';
       problems.push({ path: `${path}.serviceAccountKeyFile`, rule, got: 'a relative path' });
     }
-    if (!isSink(pipeline) || pipeline.serializer.kind !== 'module') return [name, pipeline] as const;
-    const { serializer } = pipeline;
-    const module = resolve(baseDirectory, serializer.module);
+    const named = moduleOf(pipeline);
+    if (!named) return [name, pipeline] as const;
+    const module = resolve(baseDirectory, named.module);
     const rule = moduleRule(module, baseDirectory);
     if (rule !== undefined) {
-      problems.push({ path: `${path}.serializer.module`, rule, got: JSON.stringify(serializer.module) });
+      problems.push({ path: `${path}.${named.option}.module`, rule, got: JSON.stringify(named.module) });
     }
     const bundled = `serializers/${name}`;
     serializers[bundled] = module;
-    return [name, { ...pipeline, serializer: { ...serializer, module: `./${bundled}.js` } }] as const;
+    return [name, withModule(pipeline, `./${bundled}.js`)] as const;
   });
   if (problems.length > 0) throw new ConfigError(source, problems);
   return {

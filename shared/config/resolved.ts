@@ -60,3 +60,27 @@ export type SinkKind = Exclude<PipelineKind, 'scan-source'>;
 export type SinkPipeline = PipelineOf<SinkKind>;
 
 export const isSink = (pipeline: ResolvedPipeline): pipeline is SinkPipeline => pipeline.kind !== 'scan-source';
+
+/** A module of a user's own, and the option that names it. */
+export interface NamedModule {
+  readonly option: 'serializer' | 'form';
+  /** Its path, relative to the directory of the configuration. */
+  readonly module: string;
+}
+
+/** The module that a pipeline runs; undefined where it runs none. */
+export function moduleOf(pipeline: ResolvedPipeline): NamedModule | undefined {
+  const [option, value] = isSink(pipeline)
+    ? (['serializer', pipeline.serializer] as const)
+    : (['form', pipeline.form] as const);
+  return value.kind === 'module' ? { option, module: value.module } : undefined;
+}
+
+/** The pipeline with its module at another path. */
+export function withModule(pipeline: ResolvedPipeline, module: string): ResolvedPipeline {
+  const named = moduleOf(pipeline);
+  if (!named) return pipeline;
+  const { option } = named;
+  const section: object = isSink(pipeline) ? pipeline.serializer : pipeline.form;
+  return { ...pipeline, [option]: { ...section, module } };
+}

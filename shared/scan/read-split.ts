@@ -5,8 +5,10 @@ import { rowKeyAttribute } from '../emission/messages/attributes.ts';
 import type { OutgoingMessage } from '../model/publishing.ts';
 import { formatRowKey, type RowRange, truncateAfter } from '../model/row-range.ts';
 import type { Row } from '../model/row.ts';
+import { attributesOf } from './forms/attributes.ts';
+import type { FormRecord } from './forms/form.ts';
 import type { ReadEvent } from './reading/read-event.ts';
-import { attributesOf, type RunWork, type SlotTools } from './run-work.ts';
+import type { RunWork, SlotTools } from './run-work.ts';
 import type { HeldSplit, SplitCounts } from './runs/split.ts';
 
 /** How far a split has come. */
@@ -143,7 +145,7 @@ export function readSplit(reading: SplitReading): SplitReader {
       pass(row.key);
       return undefined;
     }
-    let records: readonly Buffer[];
+    let records: readonly FormRecord[];
     try {
       records = form.records(row);
     } catch (error) {
@@ -166,7 +168,7 @@ export function readSplit(reading: SplitReading): SplitReader {
     return undefined;
   }
 
-  async function emitAll(row: Row, records: readonly Buffer[]): Promise<void> {
+  async function emitAll(row: Row, records: readonly FormRecord[]): Promise<void> {
     for (const record of records) {
       const waiting = unit.emit(messageOf(row.key, record));
       if (waiting) await waiting;
@@ -174,11 +176,13 @@ export function readSplit(reading: SplitReading): SplitReader {
     passRow(row, records.length);
   }
 
-  function messageOf(rowKey: Buffer, data: Buffer): OutgoingMessage {
+  function messageOf(rowKey: Buffer, record: FormRecord): OutgoingMessage {
     const orderingKey = work.orderingKeyOf(rowKey);
+    const attributes = namesRow ? rowKeyAttribute(rowKey) : NO_ATTRIBUTES;
+    const isBare = Buffer.isBuffer(record);
     return {
-      data,
-      attributes: namesRow ? rowKeyAttribute(rowKey) : NO_ATTRIBUTES,
+      data: isBare ? record : record.data,
+      attributes: isBare ? attributes : { ...attributes, ...record.attributes },
       ...(orderingKey !== undefined && { orderingKey }),
     };
   }

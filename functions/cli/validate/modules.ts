@@ -2,8 +2,9 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError, type ConfigProblem } from '../../../shared/base/errors.ts';
 import type { LoadedConfig } from '../../../shared/config/load.ts';
-import { isSink, type ResolvedPipeline } from '../../../shared/config/resolved.ts';
+import { moduleOf, type ResolvedPipeline } from '../../../shared/config/resolved.ts';
 import { importSerializer } from '../../../shared/mapping/module-serializer.ts';
+import { importRowModule } from '../../../shared/scan/forms/module-form.ts';
 import { readConfiguration } from '../configuration.ts';
 import type { CliContext } from '../ports.ts';
 
@@ -30,12 +31,24 @@ interface Found {
 }
 
 async function checkPipeline(name: string, pipeline: ResolvedPipeline, baseDirectory: string): Promise<Found> {
-  if (!isSink(pipeline) || pipeline.serializer.kind !== 'module') return {};
-  return checkModule(`pipelines.${name}.serializer.module`, pipeline.serializer.module, baseDirectory);
+  const named = moduleOf(pipeline);
+  if (!named) return {};
+  const load = { serializer: importSerializer, form: importRowModule }[named.option];
+  return checkModule(
+    `pipelines.${name}.${named.option}.module`,
+    named.module,
+    () => load(named.module, baseDirectory),
+    baseDirectory,
+  );
 }
 
 /** Loads a module as a function does, but does not open it: that may need a network. */
-async function checkModule(path: string, module: string, baseDirectory: string): Promise<Found> {
+async function checkModule(
+  path: string,
+  module: string,
+  load: () => Promise<unknown>,
+  baseDirectory: string,
+): Promise<Found> {
   const isFolder = await stat(resolve(baseDirectory, module)).then(
     (found) => found.isDirectory(),
     () => false,
@@ -45,7 +58,7 @@ async function checkModule(path: string, module: string, baseDirectory: string):
     return { problem: { path, rule, got: JSON.stringify(module) } };
   }
   try {
-    await importSerializer(module, baseDirectory);
+    await load();
     return {};
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { choice, declare, notBlank, optional, type Output, ruled, text } from '../option.ts';
 import { count, duration, size } from '../quantity.ts';
 import type { Rule } from '../rules.ts';
+import { formName } from './scan-form.ts';
 
 /** How a scan reads, and when it runs. What it reads is `scan-selection.ts`. */
 
@@ -116,9 +117,13 @@ export const runsOf = ({ schedule, concurrentRuns }: ScanOptions): ResolvedRuns 
 });
 
 /** A scan hands on at least something, or counts. */
-export const scanRules: readonly Rule<{ readonly outputTopic?: string | undefined; readonly form: string }>[] = [
-  function outputFitsTheForm({ options: { form }, isSet }) {
-    if (form === undefined) return [];
+export const scanRules: readonly Rule<{
+  readonly outputTopic?: string | undefined;
+  readonly form: string | object;
+}>[] = [
+  function outputFitsTheForm({ options, isSet }) {
+    if (options.form === undefined) return [];
+    const form = formName(options.form);
     if (form === 'count') {
       return isSet('outputTopic')
         ? [{ at: ['outputTopic'], rule: 'must not be set beside the form count, which publishes no rows' }]

@@ -12,18 +12,22 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 const notUrl = (value: string): string | undefined =>
   /^[a-z][a-z0-9+.-]+:/i.test(value.trim()) ? 'must be the path of a file, not a URL' : undefined;
 
-const moduleSection = z.strictObject({
-  module: text(
-    'Path of your own module, a JavaScript or TypeScript file, relative to the configuration. Its default export makes the serializer.',
-    (value) => notBlank(value) ?? notUrl(value),
-    'a path, no URL',
-  ),
-  options: declare(
-    optional(z.custom<JsonValue>(isJson, { error: 'must be a value that JSON can hold' })),
-    'Handed to the module as it is. Not checked here.',
-    { type: 'any JSON' },
-  ),
-});
+/** A section that names a module. @param does what its default export is there for, in words. */
+export const moduleSectionOf = (does: string) =>
+  z.strictObject({
+    module: text(
+      `Path of your own module, a JavaScript or TypeScript file, relative to the configuration. ${does}`,
+      (value) => notBlank(value) ?? notUrl(value),
+      'a path, no URL',
+    ),
+    options: declare(
+      optional(z.custom<JsonValue>(isJson, { error: 'must be a value that JSON can hold' })),
+      'Handed to the module as it is. Not checked here.',
+      { type: 'any JSON' },
+    ),
+  });
+
+const moduleSection = moduleSectionOf('Its default export makes the serializer.');
 
 /** Anything here; `resolveMapping` checks it and reports all of its problems, each at its own path. */
 export const mappingValue = z.custom<unknown>();

@@ -1,7 +1,7 @@
 import { encodeEntry } from '../../mapping/rows/entry-wire.ts';
 import { MAX_MUTATIONS, type Mutation, type RowEntry } from '../../model/mutation.ts';
 import type { Cell } from '../../model/row.ts';
-import type { Form } from './form.ts';
+import type { BareForm } from './form.ts';
 
 /**
  * The entry that writes a row as it was read: what `serializer: entry` of the sinks reads, so that a copy of a table needs
@@ -16,7 +16,7 @@ const ADDABLE = new Set(['int64-sum', 'int64-min', 'int64-max']);
 
 const INT64_BYTES = 8;
 
-export function entryForm(aggregates: 'refuse' | 'add-to-cell', isPacked: boolean, families: FamilyTypes): Form {
+export function entryForm(aggregates: 'refuse' | 'add-to-cell', isPacked: boolean, families: FamilyTypes): BareForm {
   const mutationOf = (cell: Cell): Mutation => {
     const type = families.get(cell.family) ?? 'raw';
     return type === 'raw' ? setCell(cell) : addToCell(cell, type, aggregates);

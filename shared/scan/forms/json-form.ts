@@ -1,9 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { Cell, Row } from '../../model/row.ts';
-import type { Form } from './form.ts';
+import type { BareForm } from './form.ts';
 
 /**
- * A row, and a cell, in JSON (`row.schema.json`): made by hand, because it is what every row of a scan costs. Pure.
+ * A row, and a cell, in JSON (`row.schema.json`, `cell.schema.json`): made by hand, because it is what every row of a scan costs. Pure.
  * Bytes are `{"base64": …}`, or a text that stands for its UTF-8 where the option asks for texts and they are some.
  * Timestamps are texts: most readers of JSON lose digits of such a number.
  */
@@ -11,7 +11,7 @@ import type { Form } from './form.ts';
 export type Bytes = 'base64' | 'utf8';
 
 /** One record a row. */
-export const rowForm = (text: Bytes): Form => {
+export const rowForm = (text: Bytes): BareForm => {
   const bytes = bytesIn(text);
   return {
     name: 'row',
@@ -21,7 +21,7 @@ export const rowForm = (text: Bytes): Form => {
 };
 
 /** One record a cell, which names its row. */
-export const cellForm = (text: Bytes): Form => {
+export const cellForm = (text: Bytes): BareForm => {
   const bytes = bytesIn(text);
   return { name: 'cell', version: 1, records: (row) => cellRecords(row, bytes) };
 };

@@ -221,3 +221,18 @@ describe('the status line', () => {
     expect(progress(0, 0, 0, 0, 0)).toBe('0 published, 0 read, 0/s');
   });
 });
+
+test('the module of a scan is loaded as a form: a serializer is none', async () => {
+  const modules = join(import.meta.dirname, '../../support/modules');
+  const scan = { kind: 'scan-source', project: 'p', instance: 'i', table: 't', outputTopic: 'rows' };
+  const validated = (module: string) =>
+    run(['validate'], {
+      config: JSON.stringify({ pipelines: { rows: { ...scan, form: { module: join(modules, module) } } } }),
+    });
+  expect((await validated('row-module.ts')).code).toBe(0);
+  const { code, err } = await validated('object-serializer.ts');
+  expect(code).toBe(1);
+  expect(err).toContain(
+    'pipelines.rows.form.module: must have a default export that is a function or an object with a function "messages"',
+  );
+});

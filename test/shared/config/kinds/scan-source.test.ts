@@ -212,6 +212,18 @@ describe('options of a scan that hang together', () => {
     });
   });
 
+  test('a module is a form, with options that nobody here checks', () => {
+    const form = { module: './my.ts', options: { any: ['thing'] } };
+    expect(resolved({ ...MINIMAL, form }).form).toEqual({ kind: 'module', ...form });
+    expect(linesOf({ ...MINIMAL, form: { module: ' ' }, text: 'utf8' })).toEqual([
+      'form.module: must not be blank, got " "',
+      'text: does not apply to the form "module", got "utf8"',
+    ]);
+    expect(linesOf({ ...MINIMAL, form: 'rows' })).toEqual([
+      'form: must be one of "row", "cell", "entry", "count" or {module, options}, got "rows"',
+    ]);
+  });
+
   test('letters go to a topic of their own, where a policy makes them', () => {
     expect(linesOf({ ...MINIMAL, deadLetterTopic: 'letters' })).toEqual([
       'deadLetterTopic: must not be set unless a policy publishes letters to it, got "letters"',

@@ -1,0 +1,18 @@
+import type { Form } from './form.ts';
+
+/** The attributes that a scan sets on its messages. Pure data: the page of the scan source is held to it. */
+export const SCAN_ATTRIBUTES = {
+  run: { name: 'run', meaning: 'the id of the run' },
+  split: { name: 'split', meaning: 'the split that its rows belong to' },
+  form: { name: 'form', meaning: '`row`, `cell`, `entry`, `mapping` or `module`' },
+  version: { name: 'form-version', meaning: 'another one, another shape' },
+} as const;
+
+export const attributesOf = (run: string, split: string, form: Form | undefined): Readonly<Record<string, string>> => ({
+  [SCAN_ATTRIBUTES.run.name]: run,
+  [SCAN_ATTRIBUTES.split.name]: split,
+  ...(form && {
+    [SCAN_ATTRIBUTES.form.name]: form.name,
+    [SCAN_ATTRIBUTES.version.name]: String(form.version),
+  }),
+});

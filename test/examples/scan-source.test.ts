@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCAN_ATTRIBUTES } from '../../shared/scan/forms/attributes.ts';
+import { cellForm, rowForm } from '../../shared/scan/forms/json-form.ts';
+import { loadModuleForm } from '../../shared/scan/forms/module-form.ts';
+import { cellRecord, rowRecord } from '../../shared/scan/forms/record-schemas.ts';
+import { cell, rowOf } from '../shared/scan/forms/rows.ts';
+import { fencedBlocks } from './fenced-blocks.ts';
+import { pageText } from './pages.ts';
+import { typeErrors, withoutTypes } from './type-check.ts';
+
+/** The page of the scan source: its examples are what the forms make. */
+
+const page = pageText('shared/docs/scan-source.md');
+const row = rowOf(
+  'user#7',
+  cell('profile', 'name', 1_769_817_600_000_000n, 'Ada'),
+  cell('profile', 'picture', 1_769_817_600_000_000n, Buffer.from('/9j/', 'base64')),
+);
+
+test('the row and the cell of the page are what the forms make, and of their schemas', () => {
+  const [writtenRow = ''] = fencedBlocks(page, 'json row');
+  const [writtenCell = ''] = fencedBlocks(page, 'json cell');
+  expect(rowRecord.parse(JSON.parse(writtenRow))).toEqual(JSON.parse(String(rowForm('utf8').records(row)[0])));
+  expect(cellRecord.parse(JSON.parse(writtenCell))).toEqual(JSON.parse(String(cellForm('utf8').records(row)[0])));
+});
+
+test('the attributes that the page lists are those that a scan sets', () => {
+  const listed = Array.from(page.matchAll(/^\| `([a-z-]+)` +\| (.*?) +\|$/gm), ([, name = '', meaning = '']) => ({
+    name,
+    meaning,
+  }));
+  for (const attribute of Object.values(SCAN_ATTRIBUTES)) expect(listed).toContainEqual(attribute);
+});
+
+describe('the module of the page', () => {
+  const [code = ''] = fencedBlocks(page, 'ts module');
+  let folder = '';
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'connector-example-'));
+    await writeFile(join(folder, 'example.mjs'), withoutTypes(code));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test('has the types that it says', () => {
+    expect(typeErrors(code)).toEqual([]);
+    expect(typeErrors(code.replace('String(newest.timestampMicros)', 'newest.timestampMicros'))).toHaveLength(1);
+  }, 30_000);
+
+  test('makes a message of a row of its family, and leaves others out', async () => {
+    const form = await loadModuleForm({ module: './example.mjs', options: { family: 'profile' } }, folder, false);
+    expect(form.records(row)).toEqual([
+      { data: Buffer.from('{"user":"user#7","cells":2}'), attributes: { newest: '1769817600000000' } },
+    ]);
+    expect(form.records(rowOf('k', cell('other', 'q', 0n, '')))).toEqual([]);
+  });
+});
