@@ -8,7 +8,7 @@ import { orderingKeyOf } from '../../../shared/emission/messages/ordering-key.ts
 import type { SendPublish } from '../../../shared/emission/ports.ts';
 import type { UnitEmission } from '../../../shared/emission/unit.ts';
 import { coalesce, cutAt, cuts, prefixRange, type RowRange, WHOLE_TABLE } from '../../../shared/model/row-range.ts';
-import { createForm } from '../../../shared/scan/forms/create-form.ts';
+import { rowForm } from '../../../shared/scan/forms/json-form.ts';
 import { letterMessage } from '../../../shared/scan/letter.ts';
 import { readRange } from '../../../shared/scan/reading/read-range.ts';
 import { readSlot, type SlotReport } from '../../../shared/scan/read-slot.ts';
@@ -398,7 +398,7 @@ class World {
     };
     return {
       run: RUN,
-      form: createForm({ kind: 'row', text: 'utf8' }, { isPacked: maxRecordsPerMessage > 1, families: new Map() }),
+      form: rowForm('utf8'),
       unit: {
         topic: OUTPUT,
         maxRecordsPerMessage,
