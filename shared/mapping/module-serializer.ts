@@ -1,4 +1,4 @@
-import { importUserModule, isOptionalFunction, type ModuleKind, openUserModule } from '../base/user-module.ts';
+import { importUserModule, isOptionalFunction, type ModuleKind, openUserModule } from './user-module.ts';
 import type { RowEntry } from '../model/mutation.ts';
 import type { Serialize, Serializer } from './serializer.ts';
 

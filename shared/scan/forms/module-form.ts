@@ -1,5 +1,5 @@
 import { toError } from '../../base/errors.ts';
-import { importUserModule, isOptionalFunction, type ModuleKind, openUserModule } from '../../base/user-module.ts';
+import { importUserModule, isOptionalFunction, type ModuleKind, openUserModule } from '../../mapping/user-module.ts';
 import { EMISSION_ATTRIBUTES } from '../../emission/messages/attributes.ts';
 import type { Row } from '../../model/row.ts';
 import { SCAN_ATTRIBUTES } from './attributes.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConfigError, toError } from './errors.ts';
+import { ConfigError, toError } from '../base/errors.ts';
 
 /** A module of a user's own: how it is loaded, whichever option names it. */
 
