@@ -24,7 +24,7 @@ export function jsonBoundsRule(text: string, { maxDepth, maxValues }: JsonBounds
   for (let at = 0; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
       case QUOTE:
-        at = endOfText(text, at);
+        at = endOfText(text, at) - 1;
         break;
       case OPEN_BRACE:
       case OPEN_BRACKET:
@@ -46,12 +46,12 @@ export function jsonBoundsRule(text: string, { maxDepth, maxValues }: JsonBounds
   return undefined;
 }
 
-/** The position of the quote that ends the text which opens at `open`; the end of the input when none does. */
-function endOfText(text: string, open: number): number {
+/** The position after a text that opens at `open`; the end of the input when it never closes. */
+export function endOfText(text: string, open: number): number {
   for (let close = text.indexOf('"', open + 1); close !== -1; close = text.indexOf('"', close + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return close;
+    if (backslashes % 2 === 0) return close + 1;
   }
   return text.length;
 }

@@ -1,3 +1,4 @@
+import { endOfText } from '../../base/json-bounds.ts';
 import type { FieldValue } from '../values/field-value.ts';
 
 /**
@@ -36,7 +37,6 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -102,13 +102,3 @@ export function countNames(text: string): number {
 }
 
 export const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
-
-/** The position after a text that opens at `open`; the end of the input when it never closes. */
-export function endOfText(text: string, open: number): number {
-  for (let close = text.indexOf('"', open + 1); close !== -1; close = text.indexOf('"', close + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return close + 1;
-  }
-  return text.length;
-}

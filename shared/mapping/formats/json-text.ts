@@ -1,6 +1,7 @@
 import { RecordError } from '../../base/errors.ts';
+import { endOfText, jsonBoundsRule } from '../../base/json-bounds.ts';
 import { type FieldValue, isFieldObject, NumberText } from '../values/field-value.ts';
-import { countMembers, countNames, endOfText, MAX_DEPTH, repeatedMember, WHITE_SPACE } from './json-members.ts';
+import { countMembers, countNames, MAX_DEPTH, repeatedMember, WHITE_SPACE } from './json-members.ts';
 
 /**
  * Lossless JSON at nearly the speed of `JSON.parse`. A double keeps every integer of up to 15 digits; any other number
@@ -38,6 +39,7 @@ const LOWER_E = 0x65;
  * that is there twice, and a `RecordError` for nesting deeper than 200. None knows where it was made.
  */
 export function parseMarked(text: string): MarkedTree {
+  checkLongText(text);
   const { stackTraceLimit } = Error;
   // One message may hold a hundred thousand texts that are no JSON: noting the place of an error is most of its cost.
   Error.stackTraceLimit = 0;
@@ -71,6 +73,7 @@ export const parseJson = (text: string): FieldValue => unmark(parseMarked(text))
 
 /** What `JSON.parse` gives, numbers as doubles. Throws as {@link parseMarked}. */
 export function parsePlain(text: string): unknown {
+  checkLongText(text);
   return checked(JSON.parse(text) as FieldValue, text, countNames(text));
 }
 
@@ -96,6 +99,15 @@ function checked<Tree extends FieldValue>(tree: Tree, text: string, names: numbe
   if (members === undefined) throw tooDeep();
   if (members === names) return tree;
   throw new JsonMembersError(repeatedMember(text) ?? ['record']);
+}
+
+/** A bracket becomes some 60 bytes. What a shorter text can become is not worth a look at every record. */
+const LONG_TEXT = 65_536;
+
+/** A long text is looked at before it is parsed: 10 MB of brackets would take all of the memory of an instance, and 6 s. */
+function checkLongText(text: string): void {
+  if (text.length <= LONG_TEXT) return;
+  if (jsonBoundsRule(text, { maxDepth: MAX_DEPTH, maxValues: Infinity }) !== undefined) throw tooDeep();
 }
 
 const tooDeep = (): RecordError => new RecordError(`record: must not be nested deeper than ${MAX_DEPTH}, got more`);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FieldValue, NumberText } from '../../../../shared/mapping/values/field-value.ts';
-import { parseJson } from '../../../../shared/mapping/formats/json-text.ts';
+import { parseJson, parseMarked, parsePlain } from '../../../../shared/mapping/formats/json-text.ts';
 
 /** The digits that a parsed number stands for. */
 const textOf = (value: FieldValue): string =>
@@ -128,4 +128,13 @@ test('a member named __proto__ is a member', () => {
 test('nesting deeper than any record has is refused, not a stack overflow', () => {
   expect(() => parseJson('['.repeat(201) + ']'.repeat(201))).toThrow('must not be nested deeper than 200');
   expect(() => parseJson('['.repeat(200) + ']'.repeat(200))).not.toThrow();
+});
+
+test.each([
+  ['a marked tree', parseMarked],
+  ['a plain value', parsePlain],
+])('9 MB of brackets are too deep for %s before they are parsed, in less than a second', (_name, parse) => {
+  const startedAt = performance.now();
+  expect(() => parse('['.repeat(9_000_000))).toThrow('must not be nested deeper than 200');
+  expect(performance.now() - startedAt).toBeLessThan(1000);
 });
