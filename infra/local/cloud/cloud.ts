@@ -15,6 +15,8 @@ export interface LocalCloudOptions {
   /** Options of the embedded servers; see {@link EmbeddedOptions}. */
   readonly timeScale?: number;
   readonly pushConcurrency?: number;
+  readonly readRowBytes?: number;
+  readonly firestoreTimeScale?: number;
   /** Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What `GOOGLE_CLOUD_PROJECT` is for the clients when the environment names none. Default `local`. */
@@ -123,8 +125,8 @@ async function detect(
 
 function startEmbedded(choices: readonly Detected[], options: LocalCloudOptions): Promise<EmbeddedServers> {
   const services = choices.filter(({ choice }) => choice.kind === 'embedded').map(({ service }) => service);
-  const { timeScale, pushConcurrency } = options;
-  const wanted: EmbeddedOptions = { services, timeScale, pushConcurrency };
+  const { timeScale, pushConcurrency, readRowBytes, firestoreTimeScale } = options;
+  const wanted: EmbeddedOptions = { services, timeScale, pushConcurrency, readRowBytes, firestoreTimeScale };
   const isApart = options.placement === 'child' && services.length > 0;
   return isApart ? startEmbeddedInChild(wanted) : startEmbeddedHere(wanted);
 }

@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { startBigtableServer, type LocalBigtable } from '../servers/bigtable/server.ts';
+import { systemClock } from '../../../shared/base/clock.ts';
+import { acceleratedClock } from '../base/accelerated-clock.ts';
 import { ChildProcessError, startChild } from '../base/child-process.ts';
 import type { ServiceName } from './cloud-sdk.ts';
 import { startFirestoreServer, type LocalFirestore } from '../servers/firestore/server.ts';
@@ -16,6 +18,10 @@ export interface EmbeddedOptions {
   readonly rowTransactionsPerSecond?: number | undefined;
   /** Whether the embedded Bigtable looks at every cell of a row, whatever a filter names. Default: false. */
   readonly scansRows?: boolean | undefined;
+  /** Largest row that the embedded Bigtable reads, in bytes. Default: the service's 256 MiB. */
+  readonly readRowBytes?: number | undefined;
+  /** How much faster the clock of the embedded Firestore runs, by which slots are leased. Default 1. */
+  readonly firestoreTimeScale?: number | undefined;
 }
 
 export interface EmbeddedServers {
@@ -29,11 +35,13 @@ export interface EmbeddedServers {
 
 /** Starts them in this process: their faults and counters are at hand, their work shares this event loop. */
 export async function startEmbeddedHere(options: EmbeddedOptions): Promise<EmbeddedServers> {
-  const { services, timeScale, pushConcurrency, rowTransactionsPerSecond, scansRows } = options;
+  const { services, timeScale, pushConcurrency, rowTransactionsPerSecond, scansRows, readRowBytes } = options;
+  const { firestoreTimeScale } = options;
   const bigtable = services.includes('bigtable')
     ? await startBigtableServer({
         ...(rowTransactionsPerSecond !== undefined && { rowTransactionsPerSecond }),
         ...(scansRows !== undefined && { scansRows }),
+        ...(readRowBytes !== undefined && { limits: { readRowBytes } }),
       })
     : undefined;
   const pubsub = services.includes('pubsub')
@@ -42,7 +50,11 @@ export async function startEmbeddedHere(options: EmbeddedOptions): Promise<Embed
         ...(pushConcurrency !== undefined && { pushConcurrency }),
       })
     : undefined;
-  const firestore = services.includes('firestore') ? await startFirestoreServer() : undefined;
+  const firestore = services.includes('firestore')
+    ? await startFirestoreServer({
+        ...(firestoreTimeScale !== undefined && { clock: acceleratedClock(systemClock, firestoreTimeScale) }),
+      })
+    : undefined;
   return {
     addresses: {
       ...(bigtable && { bigtable: bigtable.address }),

@@ -15,6 +15,8 @@ export interface FamilyDeclaration {
 export interface TableDeclaration {
   readonly name: TableName;
   readonly families: Readonly<Record<string, FamilyDeclaration>>;
+  /** Row keys at which a new table is split into tablets. Default: it is one tablet. */
+  readonly splits?: readonly string[] | undefined;
 }
 
 const family = z.strictObject({
@@ -25,7 +27,10 @@ const family = z.strictObject({
 const document = z.strictObject({
   tables: z.record(
     z.string(),
-    z.strictObject({ families: z.record(z.string().regex(/^[-_.a-zA-Z0-9]{1,64}$/), family) }),
+    z.strictObject({
+      families: z.record(z.string().regex(/^[-_.a-zA-Z0-9]{1,64}$/), family),
+      splits: z.array(z.string().min(1)).optional(),
+    }),
   ),
 });
 
@@ -56,9 +61,9 @@ export function parseTableDeclarations(
     );
   }
   const problems: ConfigProblem[] = [];
-  const declarations = Object.entries(read.data.tables).flatMap(([key, { families }]) => {
+  const declarations = Object.entries(read.data.tables).flatMap(([key, { families, splits }]) => {
     const name = parseTableName(key, home);
-    if (name) return [{ name, families }];
+    if (name) return [{ name, families, ...(splits && { splits }) }];
     problems.push({ path: `tables.${key}`, rule: 'must be project.instance.table, or a table id', got: key });
     return [];
   });

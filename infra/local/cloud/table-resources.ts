@@ -20,7 +20,7 @@ export async function ensureTables(host: string, tables: readonly TableDeclarati
 
 async function ensureTable(
   admin: ClientOf<BigtableTableAdminDefinition>,
-  { name, families }: TableDeclaration,
+  { name, families, splits = [] }: TableDeclaration,
 ): Promise<void> {
   const columnFamilies = Object.fromEntries(
     Object.entries(families).map(([id, declaration]) => [id, columnFamily(declaration)]),
@@ -30,7 +30,7 @@ async function ensureTable(
       parent: `projects/${name.project}/instances/${name.instance}`,
       tableId: name.table,
       table: { ...blank(Table), columnFamilies },
-      initialSplits: [],
+      initialSplits: splits.map((key) => ({ key: Buffer.from(key) })),
     }),
     STATUS_CODES.ALREADY_EXISTS,
   );

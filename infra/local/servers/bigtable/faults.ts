@@ -28,7 +28,9 @@ export type ReadRowsEffect =
   /** The stream breaks after this many rows, and so many chunks of the next one. */
   | { readonly kind: 'cut-scan'; readonly rows: number; readonly chunks?: number; readonly status: Status }
   /** Every n-th row is taken back when half of its chunks were sent, and begins anew. */
-  | { readonly kind: 'reset-rows'; readonly every: number };
+  | { readonly kind: 'reset-rows'; readonly every: number }
+  /** The stream gives so many rows a second, evenly, however fast it is read. */
+  | { readonly kind: 'slow-scan'; readonly rowsPerSecond: number };
 
 /** The RPCs of the local Bigtable, by their names in the protos, with what can go wrong with each. */
 export type BigtableCalls = CallsOf<BigtableDefinition, { MutateRows: MutateRowsEffect; ReadRows: ReadRowsEffect }> &

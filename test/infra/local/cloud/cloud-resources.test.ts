@@ -5,7 +5,9 @@ import { SubscriberDefinition, type Subscription } from '../../../../shared/prot
 import { ensureSubscription, stopPush } from '../../../../infra/local/cloud/pubsub-resources.ts';
 import { parseTableDeclarations } from '../../../../infra/local/cloud/table-declarations.ts';
 import { ensureTables } from '../../../../infra/local/cloud/table-resources.ts';
-import { unary } from '../../../../infra/local/cloud/unary.ts';
+import { blank, unary } from '../../../../infra/local/cloud/unary.ts';
+import { BigtableDefinition, SampleRowKeysRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
+import { messages } from '../../../support/bigtable-raw-client.ts';
 import { connectTo, type ClientOf } from '../../../../infra/local/servers/rpc/client.ts';
 
 let cloud: LocalCloud;
@@ -65,6 +67,16 @@ describe('tables', () => {
     expect(made?.families.toSorted()).toEqual(['a', 'b']);
   });
 
+  test('are split when they are made, where their declaration says so', async () => {
+    const text = 'tables: { p.i.split: { families: { f: {} }, splits: [m, t] } }';
+    await ensureTables(cloud.bigtableHost, parseTableDeclarations(text, 'tables.yaml', undefined));
+    const data = connectTo(BigtableDefinition, cloud.bigtableHost);
+    const tableName = 'projects/p/instances/i/tables/split';
+    const samples = await messages(data.sampleRowKeys({ ...blank(SampleRowKeysRequest), tableName }));
+    data.close();
+    expect(samples.map(({ rowKey }) => rowKey.toString())).toEqual(['m', 't', '']);
+  });
+
   test('are declared by full name, or by table id in the home of the pipelines', () => {
     const text = 'tables:\n  orders: { families: { f: { maxVersions: 2 } } }\n  q.j.other: { families: {} }';
     expect(parseTableDeclarations(text, 'tables.yaml', { project: 'p', instance: 'i' })).toEqual([
@@ -81,6 +93,7 @@ describe('tables', () => {
       'tables: { p.i.t: { families: { f: { maxVersions: 0 } } } }',
       /families\.f\.maxVersions: .*, got 0/,
     ],
+    ['a split without a key', 'tables: { p.i.t: { families: {}, splits: [""] } }', /splits\.0/],
     ['a family name that Bigtable refuses', 'tables: { p.i.t: { families: { "a b": {} } } }', /families\.a b/],
     ['nothing', '', /tables\.yaml: 1 problem/],
     ['not YAML', 'tables: [', /tables\.yaml/],

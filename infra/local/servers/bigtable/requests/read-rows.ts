@@ -9,6 +9,7 @@ import { begunAndReset, rowChunks } from './chunks.ts';
 import { announcedFeatures } from './features.ts';
 import { requestProblem, rowProblem, tabletMoved } from './read-refusals.ts';
 import { keyRanges, rowsIn } from './row-ranges.ts';
+import { scanPace } from './scan-pace.ts';
 import { ScanMessages } from './scan-messages.ts';
 
 /** Rows looked at before other calls get a turn, for scans whose filter lets little through. */
@@ -33,6 +34,7 @@ export async function readRows(
   const isInformed = announcedFeatures(metadata).lastScannedRowResponses;
   const messages = new ScanMessages(send, scans, isInformed);
   const { tabletMoves } = table;
+  const pace = effect?.kind === 'slow-scan' ? scanPace(effect.rowsPerSecond, database.clock, signal) : undefined;
   let sent = 0;
   let looked = 0;
   for (const row of rowsIn(table.rows, ranges, request.reversed)) {
@@ -55,6 +57,11 @@ export async function readRows(
     if (effect?.kind === 'cut-scan' && sent === effect.rows) {
       await messages.add(chunks.slice(0, Math.min(effect.chunks ?? 0, chunks.length - 1)));
       break;
+    }
+    const waiting = pace?.(sent);
+    if (waiting) {
+      await messages.flush();
+      await waiting;
     }
     sent += 1;
     if (effect?.kind === 'reset-rows' && sent % effect.every === 0) await messages.add(begunAndReset(chunks));

@@ -148,6 +148,31 @@ describe('chunks', () => {
   });
 });
 
+describe('the pace of a stream', () => {
+  test('may be set, and other scans are as fast as ever', async () => {
+    bigtable.faults.add({ method: 'ReadRows', effect: { kind: 'slow-scan', rowsPerSecond: 100 } });
+    const startedAt = performance.now();
+    const slow = chunksUntilBroken();
+    expect(await readRows(client, table)).toHaveLength(20);
+    const fastMillis = performance.now() - startedAt;
+    expect(await slow).toHaveLength(20);
+    expect(performance.now() - startedAt).toBeGreaterThan(150);
+    expect(fastMillis).toBeLessThan(150);
+  });
+});
+
+describe('filling a table past the network', () => {
+  test('writes rows as MutateRows would', async () => {
+    bigtable.fill(table, [entry('a', setCell('f', 'q', '1')), entry('z', setCell('f', 'q', '2'))]);
+    const rows = await readRows(client, table);
+    expect(rows).toHaveLength(22);
+    expect([rows[0], rows.at(-1)]).toEqual([
+      { key: 'a', cells: ['f:q@1000=1'] },
+      { key: 'z', cells: ['f:q@1000=2'] },
+    ]);
+  });
+});
+
 describe('refusals', () => {
   test('a row above the limit is refused behind the rows before it, its key in the details', async () => {
     await restart({ limits: { readRowBytes: 1000 } });
