@@ -8,12 +8,13 @@ import {
 } from '../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { PublishResponse } from '../../../shared/proto/google/pubsub/v1/pubsub.ts';
 import { EntryCounter } from './entry-counter.ts';
+import { answerScan } from './null-scan.ts';
 import type { NullServerOptions, NullServerReady } from './null-server.ts';
 import { programArgument, tellStarter } from './program.ts';
 
 /**
  * A Bigtable that answers every `MutateRows`, `CheckAndMutateRow` and `ReadModifyWriteRow` with success and stores
- * nothing, and a Pub/Sub that does the same with every `Publish`. At SIGUSR2 it goes on taking requests and
+ * nothing, or gives the rows that the name of a table says, and a Pub/Sub that does the same with every `Publish`. At SIGUSR2 it goes on taking requests and
  * answers none of them for `stallMillis`.
  */
 const { stallMillis } = programArgument() as NullServerOptions;
@@ -44,6 +45,8 @@ const UNARY_RESPONSES: Readonly<Record<string, Buffer>> = {
 
 const PUBLISH = '/google.pubsub.v1.Publisher/Publish';
 
+const READ_ROWS = '/google.bigtable.v2.Bigtable/ReadRows';
+
 let stalled: Promise<void> = Promise.resolve();
 process.on('SIGUSR2', () => {
   stalled = wait(stallMillis);
@@ -60,6 +63,15 @@ server.on('stream', (stream, { ':path': path = '' }) => {
     stream.on('error', () => undefined);
     stream.on('end', () => {
       if (!stream.destroyed) answer(stream, unary);
+    });
+    return;
+  }
+  if (path === READ_ROWS) {
+    const parts: Buffer[] = [];
+    stream.on('data', (part: Buffer) => parts.push(part));
+    stream.on('error', () => undefined);
+    stream.on('end', () => {
+      if (!stream.destroyed) answerScan(stream, Buffer.concat(parts));
     });
     return;
   }
