@@ -196,6 +196,7 @@ export const METRICS = {
   rowsRead: counter('Rows that were read of a table and handed to the form of the run.'),
   bytesRead: counter('Size of the rows counted by rowsRead, by an estimate: not the billed one.', undefined, 'By'),
   rowsQuarantined: counter('Rows, or messages of rows, that the dead-letter topic confirmed in their place.'),
+  rowKeySamplesTaken: counter('Times that a table was asked where it would be cut: once for each run.'),
   splitsTaken: counter('Splits that a slot took.'),
   splitFailures: counter('Times that the reading of a split failed; it is tried again from its position.'),
   positionsCommitted: counter('Positions of splits that were written because they had moved.'),

@@ -6,6 +6,7 @@ export const SCAN_ATTRIBUTES = {
   split: { name: 'split', meaning: 'the split that its rows belong to' },
   form: { name: 'form', meaning: '`row`, `cell`, `entry`, `mapping` or `module`' },
   version: { name: 'form-version', meaning: 'another one, another shape' },
+  kind: { name: 'kind', meaning: '`run-completed` of the message that tells the end of a run; no other has it' },
 } as const;
 
 export const attributesOf = (run: string, split: string, form: Form | undefined): Readonly<Record<string, string>> => ({
