@@ -16,18 +16,23 @@ import {
  * `functions/index.ts`, and a row here.
  */
 
-/** What calls a function: a push of Pub/Sub, a job of Cloud Scheduler, or whoever may. */
+/** What calls a function: a push of Pub/Sub, jobs of Cloud Scheduler, or whoever may. */
 export type Trigger =
   /** `of`: the records of a pipeline, or the work that its coordinator sends out. */
-  | { readonly kind: 'push'; readonly of: 'records' | 'work' }
-  | {
-      readonly kind: 'schedule';
-      /** In the form of cron, in UTC. */
-      readonly cron: string;
-      /** How long an attempt may take. */
-      readonly attemptDeadlineSeconds: number;
-    }
-  | { readonly kind: 'http' };
+  { readonly kind: 'push'; readonly of: 'records' | 'work' } | ScheduleTrigger | { readonly kind: 'http' };
+
+/** Jobs without retries: the next attempt comes soon enough, and none begins while one is open. */
+export interface ScheduleTrigger {
+  readonly kind: 'schedule';
+  /** In the form of cron, in UTC. */
+  readonly cron: string;
+  /** How long an attempt may take: 15 to 1,800. */
+  readonly attemptDeadlineSeconds: number;
+  /** A job for each of so many slots of a pipeline, whose body is `{"slot": k}`. Absent: one job without a body. */
+  readonly slots?: (pipeline: ResolvedPipeline) => number;
+  /** When a pipeline has a job more, whose body is `{"start": {}}`: in the form of cron. */
+  readonly starts?: (pipeline: ResolvedPipeline) => string | undefined;
+}
 
 export interface EntryPointDeclaration {
   /** Module in `functions/` that exports it under its name. */

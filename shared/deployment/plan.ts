@@ -35,7 +35,10 @@ export interface PlannedFunction {
 
 export type PlannedGrant = Omit<Grant, 'when'>;
 
-/** A job that posts to a function. Without retries: the next attempt comes soon enough. */
+/**
+ * A job that posts to a function. Without retries: the next attempt comes soon enough. Never two attempts at a time: one
+ * that is due meanwhile follows the last.
+ */
 export interface PlannedSchedule {
   readonly name: string;
   /** A function of the plan, by its name. */
@@ -44,6 +47,10 @@ export interface PlannedSchedule {
   readonly cron: string;
   /** How long an attempt may take. */
   readonly attemptDeadlineSeconds: number;
+  /** What is posted, as JSON; absent: nothing. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The slot that its attempts are: each works for minutes in an instance of its own. */
+  readonly slot?: number;
 }
 
 /** Begins the name of what belongs to no single pipeline. */
@@ -56,7 +63,8 @@ export function planDeployment(config: ResolvedConfig, project: string): Deploym
   const subscriptions = pipelines.flatMap(([name, pipeline]) =>
     subscriptionsOf(name, pipeline, (purpose) => takerOf(functions, name, purpose), project),
   );
-  return { functions, subscriptions: inOrder(subscriptions), schedules: functions.flatMap(schedulesOf) };
+  const schedules = functions.flatMap((planned) => schedulesOf(planned, config.pipelines));
+  return { functions, subscriptions: inOrder(subscriptions), schedules };
 }
 
 /** What of a plan brings a pipeline's records, or holds what it puts out; undefined where it does no such thing. */
@@ -119,9 +127,24 @@ function inOrder(subscriptions: readonly PlannedSubscription[]): PlannedSubscrip
   return [...readers.values(), ...subscriptions.filter(({ push }) => push)];
 }
 
-function schedulesOf({ name, entryPoint }: PlannedFunction): PlannedSchedule[] {
+function schedulesOf(
+  { name, entryPoint, pipeline }: PlannedFunction,
+  pipelines: ResolvedConfig['pipelines'],
+): PlannedSchedule[] {
   const { trigger }: EntryPointDeclaration = ENTRY_POINTS[entryPoint];
   if (trigger.kind !== 'schedule') return [];
   const { cron, attemptDeadlineSeconds } = trigger;
-  return [{ name, function: name, cron, attemptDeadlineSeconds }];
+  const job = { name, function: name, cron, attemptDeadlineSeconds };
+  const served = pipeline === undefined ? undefined : pipelines[pipeline];
+  if (!served || !trigger.slots) return [job];
+  const slots = Array.from({ length: trigger.slots(served) }, (_, slot) => ({
+    ...{ ...job, name: `${name}-${slot}`, body: { slot }, slot },
+  }));
+  const starts = trigger.starts?.(served);
+  if (starts === undefined) return slots;
+  const start = { ...job, name: `${name}-start`, cron: starts, attemptDeadlineSeconds: START_SECONDS };
+  return [...slots, { ...start, body: { start: {} } }];
 }
+
+/** A start is answered when it is written. */
+const START_SECONDS = 60;

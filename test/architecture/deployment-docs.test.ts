@@ -46,15 +46,13 @@ describe('a command of the pages that deploys a function', () => {
   });
 });
 
-test('a command of the pages that schedules a function has the interval and deadline of its entry point', () => {
-  const trigger = entryPoints.map((one) => one.trigger).find(({ kind }) => kind === 'schedule');
-  if (trigger?.kind !== 'schedule') throw new Error('an entry point is scheduled');
+test('a command of the pages that schedules a function has the interval and deadline of an entry point', () => {
+  const triggers = entryPoints.map((one) => one.trigger).filter((trigger) => trigger.kind === 'schedule');
   const scheduling = commands('gcloud scheduler jobs create http').map(({ flags }) => flags);
   expect(scheduling).not.toEqual([]);
   for (const flags of scheduling) {
-    expect(flags).toMatchObject({
-      schedule: `'${trigger.cron}'`,
-      'attempt-deadline': `${trigger.attemptDeadlineSeconds}s`,
-    });
+    const isKnown = ({ cron, attemptDeadlineSeconds }: (typeof triggers)[number]): boolean =>
+      flags.schedule === `'${cron}'` && flags['attempt-deadline'] === `${attemptDeadlineSeconds}s`;
+    expect(triggers.some(isKnown), JSON.stringify(flags)).toBe(true);
   }
 });

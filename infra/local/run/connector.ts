@@ -69,9 +69,10 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
     started.defer(await openSubscription(subscription, addressOf, options));
   }
   for (const schedule of plan.schedules) {
-    const { label } = functionCalled(functions, schedule.function);
-    const scheduler = startSchedule(schedule, addressOf(schedule.function), {
-      timeScale: factor ?? 1,
+    const { label, process: any, slots } = functionCalled(functions, schedule.function);
+    const called = schedule.slot === undefined ? any : (slots[schedule.slot] ?? any);
+    const scheduler = startSchedule(schedule, called.url, {
+      ...(clock && { timeScale: clock.factor, since: clock.since }),
       onFailure: (message) => options.onLine?.(label, message),
     });
     started.defer(() => scheduler.stop());

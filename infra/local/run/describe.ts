@@ -37,8 +37,11 @@ export function describeLocal(cloud: LocalCloud, connector: LocalConnector, conf
 /** What brings a function its requests: a topic, a schedule, or whoever calls it. */
 function triggerOf({ name }: RunningFunction, { subscriptions, schedules }: DeploymentPlan): string {
   const topic = subscriptions.find(({ push }) => push?.function === name)?.topic;
-  const isScheduled = schedules.some((schedule) => schedule.function === name);
-  return topic ?? (isScheduled ? 'every minute' : 'HTTP');
+  const jobs = schedules.filter((schedule) => schedule.function === name);
+  const slots = jobs.filter(({ slot }) => slot !== undefined).length;
+  if (topic !== undefined) return topic;
+  if (jobs.length === 0) return 'HTTP';
+  return slots > 0 ? `every minute, ${slots} slots` : 'every minute';
 }
 
 /** Something to try with: the first of these files that is beside the configuration, or one that is still to be written. */

@@ -10,7 +10,7 @@ import { LOCAL_CLOUD_MODES, type LocalCloudMode } from '../cloud/detection.ts';
 import { describeLocal } from './describe.ts';
 import { interruptSignal, runProgram } from '../base/program.ts';
 import { printRows } from './rows.ts';
-import type { RunningFunction } from './start-functions.ts';
+import type { FunctionProcess } from './function-process.ts';
 
 /** The program behind `npm run local`: a connector.yaml on this machine until Ctrl-C. */
 
@@ -104,7 +104,7 @@ async function keepRunning({ functions }: LocalConnector, signal: AbortSignal): 
     });
   });
   const isStopping = (): boolean => signal.aborted;
-  const keep = async ({ label, process: running }: RunningFunction): Promise<void> => {
+  const keep = async ({ label, running }: { readonly label: string; readonly running: FunctionProcess }) => {
     for (;;) {
       const ended = await Promise.race([running.exited, interrupted]);
       if (!ended || isStopping()) return;
@@ -116,7 +116,9 @@ async function keepRunning({ functions }: LocalConnector, signal: AbortSignal): 
   };
   // Where all functions are in one process, it is kept by the first of them.
   const known = new Set<number>();
-  const processes = functions.filter(({ process: { port } }) => !known.has(port) && known.add(port));
+  const processes = functions
+    .flatMap(({ label, process: one, slots }) => [one, ...slots].map((running) => ({ label, running })))
+    .filter(({ running: { port } }) => !known.has(port) && known.add(port));
   await Promise.all([interrupted, ...processes.map(keep)]);
 }
 

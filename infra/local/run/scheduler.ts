@@ -2,10 +2,13 @@ import { type Clock, sleep, systemClock } from '../../../shared/base/clock.ts';
 import { toError } from '../../../shared/base/errors.ts';
 import type { PlannedSchedule } from '../../../shared/deployment/plan.ts';
 import { LocalCloudError } from '../base/local-error.ts';
+import { nextTime } from './cron.ts';
 
 export interface SchedulerOptions {
   /** How much faster its time runs. Default 1. */
   readonly timeScale?: number;
+  /** When the faster time is right, as in the functions that it calls. Default: now. */
+  readonly since?: number;
   readonly clock?: Clock;
   /** Told of an attempt that was not answered with 2xx; the next one comes at its time. */
   readonly onFailure?: (message: string) => void;
@@ -16,18 +19,20 @@ export interface LocalScheduler {
   stop(): Promise<void>;
 }
 
-const MINUTE_MILLIS = 60_000;
+/** A job of every minute does not wait for the first one: what is started is at work. */
+const EVERY_MINUTE = '* * * * *';
 
 /**
- * Posts to a function at once and then at every interval of a schedule, as a job of Cloud Scheduler with `retry_count`
- * 0: never two attempts at a time; one that is due while another runs comes right after it, and those that were missed
- * do not pile up.
+ * Posts to a function as a job of Cloud Scheduler with `retry_count` 0 does: never two attempts at a time; one that is due
+ * while another runs comes right after it, and those that were missed do not pile up.
  *
  * @param url where to post.
  */
 export function startSchedule(schedule: PlannedSchedule, url: string, options: SchedulerOptions): LocalScheduler {
-  const { clock = systemClock, timeScale = 1 } = options;
-  const intervalMillis = intervalMillisOf(schedule) / timeScale;
+  const { clock = systemClock, timeScale = 1, since = clock.now() } = options;
+  const { name, cron, attemptDeadlineSeconds } = schedule;
+  const scaledNow = (): number => since + (clock.now() - since) * timeScale;
+  requireCron();
   const stopping = new AbortController();
   const running = run();
   return {
@@ -38,31 +43,54 @@ export function startSchedule(schedule: PlannedSchedule, url: string, options: S
   };
 
   async function run(): Promise<void> {
-    for (let dueAt = clock.now(); !stopping.signal.aborted;) {
-      const wait = sleep(clock, dueAt - clock.now(), stopping.signal);
+    let dueAt = cron === EVERY_MINUTE ? scaledNow() : nextTime(cron, scaledNow());
+    while (!stopping.signal.aborted) {
+      const wait = sleep(clock, (dueAt - scaledNow()) / timeScale, stopping.signal);
       if (!(await wait.then(() => true).catch(() => false))) return;
-      await attempt();
-      const missed = Math.floor((clock.now() - dueAt) / intervalMillis);
-      dueAt += Math.max(1, missed) * intervalMillis;
+      await attempt(dueAt);
+      const next = nextTime(cron, dueAt);
+      const now = scaledNow();
+      // One that fell due meanwhile follows at once, and only the last of them.
+      dueAt = next > now ? next : lastDue(next, now);
     }
   }
 
-  async function attempt(): Promise<void> {
-    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(schedule.attemptDeadlineSeconds * 1000)]);
+  function lastDue(from: number, now: number): number {
+    let due = from;
+    for (let next = nextTime(cron, due); next <= now; next = nextTime(cron, due)) due = next;
+    return due;
+  }
+
+  async function attempt(dueAt: number): Promise<void> {
+    const timeoutMillis = Math.ceil((attemptDeadlineSeconds * 1000) / timeScale);
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(timeoutMillis)]);
     try {
-      const headers = { 'user-agent': 'Google-Cloud-Scheduler' };
-      const response = await fetch(url, { method: 'POST', headers, signal });
+      const response = await fetch(url, { method: 'POST', headers: headersOf(dueAt), signal, ...bodyOf(schedule) });
       const text = await response.text();
       if (!response.ok) options.onFailure?.(`the scheduler was answered ${response.status}: ${text}`);
     } catch (error) {
       if (!stopping.signal.aborted) options.onFailure?.(`the scheduler had no answer: ${toError(error).message}`);
     }
   }
+
+  /** As https://cloud.google.com/scheduler/docs/creating names them. */
+  function headersOf(dueAt: number): Record<string, string> {
+    return {
+      'user-agent': 'Google-Cloud-Scheduler',
+      'x-cloudscheduler': 'true',
+      'x-cloudscheduler-jobname': name,
+      'x-cloudscheduler-scheduletime': `${new Date(dueAt).toISOString().slice(0, 19)}Z`,
+      ...(schedule.body && { 'content-type': 'application/json' }),
+    };
+  }
+
+  function requireCron(): void {
+    try {
+      nextTime(cron, since);
+    } catch (error) {
+      throw new LocalCloudError(`the schedule ${name}: ${toError(error).message}`);
+    }
+  }
 }
 
-function intervalMillisOf({ name, cron }: PlannedSchedule): number {
-  if (cron === '* * * * *') return MINUTE_MILLIS;
-  throw new LocalCloudError(
-    `the schedule ${name}: the local cloud knows "* * * * *" alone, got ${JSON.stringify(cron)}`,
-  );
-}
+const bodyOf = ({ body }: PlannedSchedule): { readonly body?: string } => (body ? { body: JSON.stringify(body) } : {});

@@ -33,28 +33,48 @@ export interface RunningFunction extends PlannedFunction {
   /** What people know it by: its pipeline, or what it is to all of them. */
   readonly label: string;
   readonly process: FunctionProcess;
+  /** Where the attempts of each of its slots go, each a process of its own; `process` is the first. Empty without slots. */
+  readonly slots: readonly FunctionProcess[];
 }
 
 /** Starts the functions of a plan, in its order. Each is told to drain when `started` is disposed of. */
 export async function startFunctions(
-  { functions }: DeploymentPlan,
+  { functions, schedules }: DeploymentPlan,
   options: FunctionsOptions,
   clock: FasterClock | undefined,
   started: AsyncDisposableStack,
 ): Promise<RunningFunction[]> {
-  const labelled = functions.map((planned) => ({ ...planned, label: labelOf(planned) }));
+  const labelled = functions.map((planned) => ({
+    ...planned,
+    label: labelOf(planned),
+    slotCount: schedules.filter((job) => job.function === planned.name && job.slot !== undefined).length,
+  }));
   if (options.functions === 'one-process') return startTogether(labelled, options, clock, started);
   const running: RunningFunction[] = [];
   for (const planned of labelled) {
-    const { entryPoint, environment, label } = planned;
-    const alone = await startFunctionProcess(entryPoint, processOptions(environment, label, options, clock));
-    started.defer(() => stop(alone));
-    running.push({ ...planned, process: alone });
+    const { entryPoint, label, slotCount } = planned;
+    const start = (name: string): Promise<FunctionProcess> =>
+      startFunctionProcess(entryPoint, processOptions(environmentOf(planned), name, options, clock));
+    const first = await start(slotCount > 1 ? `${label} 0` : label);
+    const processes = [first];
+    started.defer(async () => {
+      await Promise.all(processes.map(stop));
+    });
+    while (processes.length < slotCount) processes.push(await start(`${label} ${processes.length}`));
+    running.push({ ...planned, process: first, slots: slotCount > 0 ? processes : [] });
   }
   return running;
 }
 
-type LabelledFunction = Omit<RunningFunction, 'process'>;
+interface LabelledFunction extends Omit<RunningFunction, 'process' | 'slots'> {
+  readonly slotCount: number;
+}
+
+/** A session of a slot is as long as its function's time allows, which Cloud Run tells in this variable. */
+const environmentOf = ({ environment, slotCount, size }: LabelledFunction): PlannedFunction['environment'] => ({
+  ...environment,
+  ...(slotCount > 0 && { CLOUD_RUN_TIMEOUT_SECONDS: String(size.timeoutSeconds) }),
+});
 
 const labelOf = ({ pipeline, entryPoint }: PlannedFunction): string => pipeline ?? ENTRY_POINTS[entryPoint].title;
 
@@ -77,10 +97,13 @@ async function startTogether(
       `one process serves one pipeline of a kind, and ${options.configFile} has ${pipelines}: run a process for each`,
     );
   }
-  const environment = Object.fromEntries(functions.flatMap((planned) => Object.entries(planned.environment)));
+  const environment = Object.fromEntries(functions.flatMap((planned) => Object.entries(environmentOf(planned))));
   const inHost = await startFunctionHostProcess(processOptions(environment, first.label, options, clock));
   started.defer(() => stop(inHost(first.entryPoint)));
-  return functions.map((planned) => ({ ...planned, process: inHost(planned.entryPoint) }));
+  return functions.map((planned) => {
+    const one = inHost(planned.entryPoint);
+    return { ...planned, process: one, slots: new Array<FunctionProcess>(planned.slotCount).fill(one) };
+  });
 }
 
 function processOptions(

@@ -35,7 +35,7 @@ function triggerText(trigger: Trigger): string {
     case 'push':
       return trigger.of === 'records' ? 'Pub/Sub push (HTTP)' : 'Pub/Sub push (HTTP) of the commit topic';
     case 'schedule':
-      return `Cloud Scheduler (HTTP), ${code(trigger.cron)}`;
+      return `Cloud Scheduler (HTTP), ${code(trigger.cron)}${trigger.slots ? ', a job for each slot' : ''}`;
     case 'http':
       return 'HTTP';
     default:

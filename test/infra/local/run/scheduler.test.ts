@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type LocalScheduler, startSchedule } from '../../../../infra/local/run/scheduler.ts';
+import { type LocalScheduler, type SchedulerOptions, startSchedule } from '../../../../infra/local/run/scheduler.ts';
+import type { PlannedSchedule } from '../../../../shared/deployment/plan.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
 const MINUTE = 60_000;
@@ -38,9 +39,10 @@ afterEach(async () => {
   expect(clock.pending).toBe(0);
 });
 
-function start(): void {
+function start(schedule: PlannedSchedule = EVERY_MINUTE, options: SchedulerOptions = {}): void {
   const { port } = server.address() as AddressInfo;
-  scheduler = startSchedule(EVERY_MINUTE, `http://127.0.0.1:${port}/`, {
+  scheduler = startSchedule(schedule, `http://127.0.0.1:${port}/`, {
+    ...options,
     clock,
     onFailure: (message) => failures.push(message),
   });
@@ -110,8 +112,60 @@ test('a stop waits for no attempt', async () => {
   expect(failures).toEqual([]);
 });
 
-test('a schedule of another interval is refused by its name', () => {
-  expect(() => startSchedule({ ...EVERY_MINUTE, cron: '0 3 * * *' }, 'http://127.0.0.1:1/', {})).toThrow(
-    'the schedule job: the local cloud knows "* * * * *" alone, got "0 3 * * *"',
+test('a job posts its body, and says which job it is and for which time', async () => {
+  const seen: { readonly headers: IncomingMessage['headers']; readonly body: string }[] = [];
+  const receive = async (request: IncomingMessage): Promise<void> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    seen.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+  };
+  server.on('request', (request: IncomingMessage) => {
+    receive(request).catch(() => undefined);
+  });
+  start({ ...EVERY_MINUTE, name: 'scan-read-2', body: { slot: 2 }, slot: 2 });
+  await arrived(1);
+  await waiting();
+  await vi.waitFor(() => {
+    expect(seen).toHaveLength(1);
+  });
+  expect(seen[0]?.body).toBe('{"slot":2}');
+  expect(seen[0]?.headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-cloudscheduler': 'true',
+    'x-cloudscheduler-jobname': 'scan-read-2',
+    'x-cloudscheduler-scheduletime': '2026-01-01T00:00:00Z',
+  });
+});
+
+test('a job of another interval posts at its times, and not before', async () => {
+  start({ ...EVERY_MINUTE, cron: '*/5 * * * *' });
+  await clock.advance(4.9 * MINUTE);
+  expect(attempts).toEqual([]);
+  for (const count of [1, 2]) {
+    await clock.advance(count === 1 ? 0.1 * MINUTE : 5 * MINUTE);
+    await arrived(count);
+    await waiting();
+  }
+  expect(attempts.map(({ minute }) => minute)).toEqual([5, 10]);
+});
+
+test('times are full minutes of the time that runs faster, as its functions have it', async () => {
+  // By that time it is half a minute past.
+  start(EVERY_MINUTE, { timeScale: 11, since: clock.now() - 3_000 });
+  await arrived(1);
+  await waiting();
+  await clock.advance(30_000 / 11);
+  await arrived(2);
+  await waiting();
+  await clock.advance(59_000 / 11);
+  expect(attempts).toHaveLength(2);
+  await clock.advance(1_000 / 11);
+  await arrived(3);
+  await waiting();
+});
+
+test('a schedule that is none is refused by its name', () => {
+  expect(() => startSchedule({ ...EVERY_MINUTE, cron: '0 3 * *' }, 'http://127.0.0.1:1/', {})).toThrow(
+    'the schedule job: a schedule has five fields, got "0 3 * *"',
   );
 });
