@@ -38,6 +38,7 @@ export const DIFFERENCES: Readonly<Record<string, unknown>> = {
   'a filter that names a family which the table lacks is NOT_FOUND': 'OK',
   'SampleRowKeys gives the boundaries of the tablets and an empty last key': { boundaries: [], last: '' },
   'a filter over 20,480 bytes is INVALID_ARGUMENT': 'OK',
+  'a ReadRows request above 512 KiB is INVALID_ARGUMENT': 'OK',
   'a family with a maximum of versions shows no more of them': [{ key: 'a', cells: ['f:q@2000=2', 'f:q@1000=1'] }],
   'filter: a sink goes past its parents': {},
   'refused filter: a sink in a condition': 'OK',

@@ -6,6 +6,7 @@ import type { ContractCase } from './bigtable-case.ts';
 import { DIFFERENCES } from './bigtable-differences.ts';
 import { FILTER_CASES } from './bigtable-filter-cases.ts';
 import { ADMIN_CASES, READ_CASES } from './bigtable-read-cases.ts';
+import { SCAN_CASES } from './bigtable-scan-cases.ts';
 import { isMissing, startGoogleEmulator, whyMissing } from './google-bigtable-emulator.ts';
 import { MUTATE_ROWS_CASES, SINGLE_ROW_CASES } from './bigtable-write-cases.ts';
 
@@ -17,6 +18,7 @@ const CASES: readonly ContractCase[] = [
   ...MUTATE_ROWS_CASES,
   ...SINGLE_ROW_CASES,
   ...READ_CASES,
+  ...SCAN_CASES,
   ...FILTER_CASES,
   ...ADMIN_CASES,
 ];

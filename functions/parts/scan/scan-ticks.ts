@@ -46,7 +46,7 @@ function planRangesOf({ pipeline, sampleRowKeys, runtime }: ScanTicksDependencie
     const samples = await sampleRowKeys(table, appProfileId, signal);
     runtime.metrics.count('rowKeySamplesTaken');
     const splits = splitRanges(ranges, samples);
-    runtime.logger.log('INFO', 'a run is planned', { run: run.id, ...planSummary(splits) });
+    runtime.logger.log('INFO', 'a run is planned', { run: run.id, ...planSummary(splits, samples) });
     const warning = planWarning(splits, pipeline.slots.parallelism);
     if (warning !== undefined) runtime.logger.log('WARNING', warning, { run: run.id });
     return splits.map(({ range }) => range);

@@ -2,9 +2,15 @@ import { compareBytes } from '../../model/bytes.ts';
 import { cutAt, cuts, type RowRange } from '../../model/row-range.ts';
 import type { RowKeySample } from '../ports.ts';
 
-/** A piece of a range, and about how many bytes it holds, by the samples; undefined: they do not say. */
+/** A piece of a range, and the part of the table from boundary to boundary in which it lies. */
 export interface PlannedSplit {
   readonly range: RowRange;
+  readonly section: Section;
+}
+
+/** Splits of one section share it. */
+export interface Section {
+  /** About how many bytes lie in it, by the samples; undefined: they do not say. */
   readonly bytes: bigint | undefined;
 }
 
@@ -18,41 +24,58 @@ export interface PlannedSplit {
  */
 export function splitRanges(ranges: readonly RowRange[], samples: readonly RowKeySample[]): PlannedSplit[] {
   const boundaries = boundariesOf(samples);
+  const sections = sectionsOf(boundaries, samples);
   const splits: PlannedSplit[] = [];
   let at = 0;
   for (const range of ranges) {
     // Boundaries before the range cut no later one either.
-    while (at < boundaries.length && isBefore(boundaries[at] as RowKeySample, range)) at += 1;
+    while (at < boundaries.length && isBefore(boundaries[at] as Buffer, range)) at += 1;
     let rest = range;
     let next = at;
-    for (let boundary = boundaries[next]; boundary && cuts(rest, boundary.key); boundary = boundaries[next]) {
-      const [left, right] = cutAt(rest, boundary.key);
-      splits.push({ range: left, bytes: bytesBetween(boundaries[next - 1], boundary) });
+    for (let key = boundaries[next]; key && !isPast(key, range); key = boundaries[(next += 1)]) {
+      if (!cuts(rest, key)) continue;
+      const [left, right] = cutAt(rest, key);
+      splits.push({ range: left, section: sections[next] as Section });
       rest = right;
-      next += 1;
     }
-    splits.push({ range: rest, bytes: bytesBetween(boundaries[next - 1], boundaries[next]) });
+    splits.push({ range: rest, section: sections[next] as Section });
   }
   return splits;
 }
 
-/** Without the end of the table; of several for one key the one with the larger offset. */
-function boundariesOf(samples: readonly RowKeySample[]): RowKeySample[] {
-  const sorted = samples
-    .filter(({ key }) => key.length > 0)
-    .toSorted((left, right) => compareBytes(left.key, right.key) || (left.offsetBytes < right.offsetBytes ? -1 : 1));
-  return sorted.filter(({ key }, index) => !sorted[index + 1]?.key.equals(key));
+/** Sorted, each key once, without the end of the table. */
+function boundariesOf(samples: readonly RowKeySample[]): Buffer[] {
+  const sorted = samples.map(({ key }) => key).sort(compareBytes);
+  return sorted.filter((key, index) => key.length > 0 && !sorted[index + 1]?.equals(key));
 }
+
+/** Section n ends at boundary n; the last one with the table, whose size is known where its end was sampled. */
+function sectionsOf(boundaries: readonly Buffer[], samples: readonly RowKeySample[]): Section[] {
+  const offsets = new Map<string, bigint>();
+  for (const { key, offsetBytes } of samples) {
+    const text = key.toString('latin1');
+    const known = offsets.get(text);
+    // Of several for one key the one with the larger offset.
+    if (known === undefined || known < offsetBytes) offsets.set(text, offsetBytes);
+  }
+  let before: bigint | undefined = 0n;
+  return [...boundaries, END_OF_TABLE].map((key) => {
+    const offset = offsets.get(key.toString('latin1'));
+    const bytes = offset === undefined || before === undefined ? 0n : offset - before;
+    before = offset;
+    return { bytes: bytes > 0n ? bytes : undefined };
+  });
+}
+
+const END_OF_TABLE = Buffer.alloc(0);
 
 /** Whether the boundary lies at the start of the range or before it. */
-const isBefore = ({ key }: RowKeySample, { start }: RowRange): boolean =>
+const isBefore = (key: Buffer, { start }: RowRange): boolean =>
   start.kind !== 'unbounded' && compareBytes(key, start.key) <= 0;
 
-function bytesBetween(before: RowKeySample | undefined, after: RowKeySample | undefined): bigint | undefined {
-  if (!after) return undefined;
-  const bytes = after.offsetBytes - (before?.offsetBytes ?? 0n);
-  return bytes > 0n ? bytes : undefined;
-}
+/** Whether nothing of the range lies at the boundary or behind it. */
+const isPast = (key: Buffer, { end }: RowRange): boolean =>
+  end.kind !== 'unbounded' && compareBytes(key, end.key) >= (end.kind === 'closed' ? 1 : 0);
 
 /** What a person should know of a plan, if anything: a slot without a split has nothing to do. */
 export function planWarning(splits: readonly PlannedSplit[], parallelism: number): string | undefined {
@@ -60,9 +83,16 @@ export function planWarning(splits: readonly PlannedSplit[], parallelism: number
   return `the table gives ${splits.length} ${splits.length === 1 ? 'split' : 'splits'} for ${parallelism} slots, so that some have nothing to do: it has few tablets, or the ranges lie in few of them`;
 }
 
-/** A plan in one line of the log: how many splits, and their sizes as far as the samples tell. */
-export function planSummary(splits: readonly PlannedSplit[]): Readonly<Record<string, number>> {
-  const known = splits.flatMap(({ bytes }) => (bytes === undefined ? [] : [Number(bytes)]));
+/**
+ * A plan in one line of the log: how many splits, how many boundaries the table has (without any each range is one split),
+ * and the sizes of the sections that are read, as far as the samples tell.
+ */
+export function planSummary(
+  splits: readonly PlannedSplit[],
+  samples: readonly RowKeySample[],
+): Readonly<Record<string, number>> {
+  const sections = [...new Set(splits.map(({ section }) => section))];
+  const known = sections.flatMap(({ bytes }) => (bytes === undefined ? [] : [Number(bytes)]));
   const sizes =
     known.length === 0
       ? {}
@@ -71,5 +101,6 @@ export function planSummary(splits: readonly PlannedSplit[]): Readonly<Record<st
           smallestBytes: known.reduce((least, bytes) => Math.min(least, bytes)),
           largestBytes: known.reduce((most, bytes) => Math.max(most, bytes)),
         };
-  return { splits: splits.length, ...sizes, withoutEstimate: splits.length - known.length };
+  const withoutEstimate = splits.filter(({ section }) => section.bytes === undefined).length;
+  return { splits: splits.length, boundaries: boundariesOf(samples).length, ...sizes, withoutEstimate };
 }
