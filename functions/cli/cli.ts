@@ -9,6 +9,7 @@ import { addMap } from './map.ts';
 import type { CliContext } from './ports.ts';
 import { addPublish } from './publish.ts';
 import { addReplayDlq } from './replay-dlq.ts';
+import { addScan } from './scan.ts';
 import { addStatus } from './status.ts';
 import { addValidate } from './validate.ts';
 
@@ -40,7 +41,7 @@ export async function runCli(argv: readonly string[], surroundings: CliSurroundi
         write(usageLine(text));
       },
     });
-  for (const add of [addValidate, addMap, addPublish, addReplayDlq, addStatus]) add(program, context, done);
+  for (const add of [addValidate, addMap, addPublish, addReplayDlq, addStatus, addScan]) add(program, context, done);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
     await abortable(program.parseAsync(argv, { from: 'user' }), context.ending.limit);

@@ -1,20 +1,19 @@
 import type { Command } from 'commander';
-import { sleep } from '../../shared/base/clock.ts';
 import type { ResolvedPipeline, ResolvedStaging } from '../../shared/config/resolved.ts';
 import type { StatusStore } from '../../shared/staged/ports.ts';
 import { noteWarnings, readConfiguration } from './configuration.ts';
-import { CommandError, EXIT, type ExitCode } from './errors.ts';
-import { closed, interruptedExit } from './interruption.ts';
+import { usingDatabases } from './databases.ts';
+import { CommandError, type ExitCode } from './errors.ts';
 import { positiveNumber } from './option-values.ts';
 import type { CliContext } from './ports.ts';
 import { isUnattended, oldestOf, type PipelineFacts } from './status/facts.ts';
 import { statusReport } from './status/report.ts';
+import { type Watch, WATCH_SECONDS, watching } from './watch.ts';
 
 export interface StatusOptions {
   readonly config?: string;
   readonly pipeline?: string;
-  /** Seconds between two reports; true: the default. */
-  readonly watch?: number | true;
+  readonly watch?: Watch;
   readonly json?: true;
 }
 
@@ -22,7 +21,6 @@ const CHECKPOINTS = 10;
 const RESTS = 20;
 /** Of each lane. */
 const LOWEST = 10;
-const WATCH_SECONDS = 5;
 
 export function addStatus(program: Command, context: CliContext, done: (code: ExitCode) => void): void {
   program
@@ -59,31 +57,22 @@ reads. What to do about what it shows: shared/docs/exactly-once.md`,
 export async function status(context: CliContext, options: StatusOptions): Promise<ExitCode> {
   const pipelines = await choosePipelines(context, options);
   const opened = pipelines.map(({ name, staging }) => ({ name, database: context.store.database(staging.firestore) }));
-  try {
-    for (;;) {
+  const databases = opened.map(({ database }) => database);
+  let isFirst = true;
+  return usingDatabases(context, databases, () =>
+    watching(context, options.watch, async () => {
       const facts = await Promise.all(
         opened.map(({ name, database }) => readFacts(name, database.stage(name).status, context.signal)),
       );
       const now = context.clock.now();
+      if (!isFirst) context.terminal.print('');
+      isFirst = false;
       context.terminal.print(
         options.json ? asJson(facts, now) : facts.map((each) => statusReport(each, now)).join('\n\n'),
       );
-      if (options.watch === undefined) return EXIT.ok;
-      const seconds = options.watch === true ? WATCH_SECONDS : options.watch;
-      const isGoingOn = await sleep(context.clock, seconds * 1000, context.signal).then(
-        () => true,
-        () => false,
-      );
-      if (!isGoingOn) return interruptedExit(context.signal);
-      context.terminal.print('');
-    }
-  } finally {
-    const closing = Promise.all(opened.map(({ database }) => database.close()));
-    await closed(
-      closing.then(() => undefined),
-      context.ending,
-    );
-  }
+      return true;
+    }),
+  );
 }
 
 async function choosePipelines(
