@@ -9,6 +9,7 @@ import { closed, interruptedExit } from './interruption.ts';
 import { positiveNumber, positiveWhole, repeated } from './option-values.ts';
 import { createPace } from './pace.ts';
 import type { Publisher } from '../../shared/model/publishing.ts';
+import { MAX_RECORDS } from '../../shared/model/record.ts';
 import type { CliContext } from './ports.ts';
 import { parseAttributes } from './publish/attributes.ts';
 import { orderingKeys } from './publish/ordering.ts';
@@ -153,6 +154,11 @@ function packOptions({ input: { framing } }: SinkPipeline, options: PublishOptio
   const { format, recordsPerMessage } = options;
   if (recordsPerMessage > 1 && framing === 'single') {
     throw new UsageError('--records-per-message: the framing of the pipeline is single, one record per message');
+  }
+  if (recordsPerMessage > MAX_RECORDS) {
+    throw new UsageError(
+      `--records-per-message: must be at most ${MAX_RECORDS}, the most that a sink reads of one message`,
+    );
   }
   if (recordsPerMessage > 1 && format === 'raw') {
     throw new UsageError('--records-per-message: with --format raw each file is one message');

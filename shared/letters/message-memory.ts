@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { MAX_RECORDS } from '../model/record.ts';
 
 interface Remembered<Fact> {
   readonly digest: string;
@@ -51,5 +52,5 @@ export class MessageMemory<Fact> {
 /** A digest of what a record holds and where that goes. */
 export const digestOf = (data: Buffer, destination: string): string => `${hash('sha256', data, 'hex')} ${destination}`;
 
-/** So many records of undecided messages are remembered: some 20 MB. */
-export const MAX_REMEMBERED = 100_000;
+/** So many records of undecided messages are remembered, which is all of the largest message: some 20 MB. */
+export const MAX_REMEMBERED = MAX_RECORDS;

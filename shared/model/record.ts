@@ -31,3 +31,9 @@ export interface InputRecord {
   readonly index: number;
   readonly data: Buffer;
 }
+
+/**
+ * Most records in one message. What a record costs beside its bytes is held for all of them until the message is decided,
+ * and an instance remembers as many of an undecided message between its deliveries.
+ */
+export const MAX_RECORDS = 100_000;

@@ -1,10 +1,11 @@
 import { RecordError } from '../base/errors.ts';
 import type { ResolvedFraming } from '../config/resolved.ts';
-import type { InputRecord, PushedMessage } from '../model/record.ts';
+import { type InputRecord, MAX_RECORDS, type PushedMessage } from '../model/record.ts';
 
 /**
  * The records of one message. Pure. Parts are cut as bytes and never re-written, so that a number keeps its digits.
- * Throws a {@link RecordError} for a message that is not framed as the pipeline says: then the message is the record.
+ * Throws a {@link RecordError} for a message that is not framed as the pipeline says, or that holds more than
+ * {@link MAX_RECORDS}: then the message is the record.
  */
 export function recordsOf(message: PushedMessage, framing: ResolvedFraming): InputRecord[] {
   switch (framing) {
@@ -29,10 +30,18 @@ function linesOf(data: Buffer): Buffer[] {
     const newline = data.indexOf(NEWLINE, start);
     const end = newline === -1 ? data.length : newline;
     const line = trimmed(data, start, end);
-    if (line.length > 0) lines.push(line);
+    if (line.length > 0) addPart(lines, line);
     start = end + 1;
   }
   return lines;
+}
+
+/** Decided at the first part too many: of the others nothing is built. */
+function addPart(parts: Buffer[], part: Buffer): void {
+  if (parts.length === MAX_RECORDS) {
+    throw new RecordError(`message: must hold at most ${MAX_RECORDS} records, got more`);
+  }
+  parts.push(part);
 }
 
 const OPEN_ARRAY = 0x5b;
@@ -66,14 +75,14 @@ function elementsOf(data: Buffer): Buffer[] {
       depth -= 1;
       if (depth < 0) throw notAnArray();
     } else if (byte === COMMA && depth === 0) {
-      elements.push(trimmed(array, start, at));
+      addPart(elements, trimmed(array, start, at));
       start = at + 1;
     }
   }
   if (depth !== 0) throw notAnArray();
   const last = trimmed(array, start, end);
   // An empty array holds no records; otherwise what follows the last comma is one, even if it is not JSON.
-  if (elements.length > 0 || last.length > 0) elements.push(last);
+  if (elements.length > 0 || last.length > 0) addPart(elements, last);
   return elements;
 }
 

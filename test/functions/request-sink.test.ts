@@ -6,6 +6,7 @@ import { requestData, startRequests } from '../support/request-sink-harness.ts';
 import { addToQ, conditional, hasQ, increment, setQ } from '../support/row-requests.ts';
 import { TABLE } from '../support/sink-harness.ts';
 import { newestCells, shownInt64 } from '../support/stored-rows.ts';
+import { MAX_RECORDS } from '../../shared/model/record.ts';
 
 interface Result {
   readonly correlationId: string;
@@ -41,6 +42,12 @@ describe('a message', () => {
     expect((await sink.push({ data })).status).toBe(204);
     const expected = Array.from({ length: 20 }, (_, index) => `${index},`).join('');
     expect(await newestCells(sink.bigtable.address, 't')).toEqual({ k: { 'f:q': expected } });
+  });
+
+  test('of more records than one may hold is one bad record, whole', async () => {
+    await using sink = await startRequests({ pipeline: { framing: 'ndjson' } });
+    expect((await sink.push({ data: '{}\n'.repeat(MAX_RECORDS + 1) })).status).toBe(204);
+    expect((await sink.letters()).map(({ attributes }) => attributes['dlq-payload'])).toEqual(['message']);
   });
 
   test('names its own table and correlation id', async () => {

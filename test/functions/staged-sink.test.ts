@@ -8,6 +8,7 @@ import { failedRecord } from '../support/failed-record.ts';
 import { recordOf } from '../support/pushed-message.ts';
 import { badEntry, unsentEntry } from '../support/test-entry.ts';
 import { PIPELINE, type StagedHarness, startStaged } from '../support/staged-harness.ts';
+import { MAX_RECORDS } from '../../shared/model/record.ts';
 
 const identityOfMessage = (messageId: string): string =>
   identityOf({
@@ -92,6 +93,15 @@ test('a record that cannot be applied exactly once follows the failure policy; t
   expect(staged.count('recordsDropped')).toBe(2);
   await settle(staged);
   expect((await staged.rows()).map(({ key }) => key)).toEqual(['a']);
+});
+
+test('a message of more records than one may hold is one bad record, and nothing of it is kept', async () => {
+  await using staged = await startStaged({ pipeline: { framing: 'ndjson', failurePolicy: 'log-and-drop' } });
+  const cell = { familyName: 'f', columnQualifier: '', timestampMicros: '1000', value: '' };
+  const line = JSON.stringify({ rowKey: 'YQ==', mutations: [{ setCell: cell }] });
+  expect((await staged.push({ data: '{}\n'.repeat(MAX_RECORDS + 1) })).status).toBe(204);
+  expect((await staged.push({ data: line })).status).toBe(204);
+  expect([staged.count('recordsDropped'), staged.count('envelopesStaged')]).toEqual([1, 1]);
 });
 
 test('an entry larger than a document is kept in parts, and written whole', async () => {

@@ -25,7 +25,7 @@ export const deliveryOptions = {
     'none',
   ),
   framing: choice(
-    'How the records of one message are told apart: the whole message, one per line, or the elements of a JSON array. A message is acknowledged only when all of its records are settled.',
+    'How the records of one message are told apart: the whole message, one per line, or the elements of a JSON array. A message is acknowledged only when all of its records are settled. One of more than 100,000 records is itself one bad record.',
     ['single', 'ndjson', 'json-array'],
     'single',
   ),

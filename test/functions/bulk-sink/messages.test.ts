@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PUBLISH_TIME, PUBLISH_TIME_MICROS, pushBody } from '../../support/push-body.ts';
 import { type SinkHarness, startSink } from '../../support/sink-harness.ts';
 import { entryBytes, entryLine, goodEntry, setCell } from '../../support/test-entry.ts';
+import { MAX_RECORDS } from '../../../shared/model/record.ts';
 
 const LINES = { module: new URL('fixtures/lines.ts', import.meta.url).pathname };
 
@@ -166,6 +167,19 @@ describe('records', () => {
     expect((await sink.push({ data: '{"key":"a"}' })).status).toBe(204);
     const [letter, ...more] = await sink.letters();
     expect([letter?.data.toString(), letter?.attributes['dlq-reason']]).toEqual(['{"key":"a"}', 'serializer']);
+    expect(more).toEqual([]);
+  });
+
+  test('a message of more records than one may hold is one bad record, whole', async () => {
+    await using sink = await startSink({ pipeline: { framing: 'ndjson', serializer: LINES }, deadLetters: 'topic' });
+    const data = '{}\n'.repeat(MAX_RECORDS + 1);
+    expect((await sink.push({ data })).status).toBe(204);
+    const [letter, ...more] = await sink.letters();
+    expect(letter?.data.toString()).toBe(data);
+    expect(letter?.attributes).toMatchObject({
+      'dlq-payload': 'message',
+      'dlq-error': 'could not be serialized: message: must hold at most 100000 records, got more',
+    });
     expect(more).toEqual([]);
   });
 

@@ -173,6 +173,7 @@ test('Ctrl-C after the last confirmation has interrupted nothing', async () => {
 describe('options that cannot go together are refused', () => {
   test.each([
     [['-n', '2'], {}, '--records-per-message: the framing of the pipeline is single'],
+    [['-n', '100001'], { framing: 'ndjson' }, '--records-per-message: must be at most 100000'],
     [['-n', '2', '-f', 'raw'], { framing: 'ndjson' }, 'with --format raw each file is one message'],
     [['-f', 'lines'], { framing: 'json-array' }, 'which holds only JSON'],
     [['-n', '0'], {}, 'It must be a whole number of at least 1.'],

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RecordError } from '../../../shared/base/errors.ts';
 import type { ResolvedFraming } from '../../../shared/config/resolved.ts';
+import { MAX_RECORDS } from '../../../shared/model/record.ts';
 import { recordsOf } from '../../../shared/records/framing.ts';
 import { pushedMessage } from '../../support/pushed-message.ts';
 
@@ -16,6 +17,31 @@ test('every record knows its message and its place in it', () => {
   const records = recordsOf(message, 'ndjson');
   expect(records.map(({ index }) => index)).toEqual([0, 1, 2]);
   for (const record of records) expect(record.message).toBe(message);
+});
+
+describe('a message of too many records', () => {
+  const framings = [
+    ['ndjson', (count: number) => '1\n \n'.repeat(count)],
+    ['json-array', (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}]`],
+  ] as const;
+
+  test.each(framings)('is refused as a whole at the first record too many: %s', (framing, message) => {
+    expect(framed(message(MAX_RECORDS), framing)).toHaveLength(MAX_RECORDS);
+    const tooMany = 'message: must hold at most 100000 records, got more';
+    expect(() => framed(message(MAX_RECORDS + 1), framing)).toThrow(new RecordError(tooMany));
+  });
+
+  test('is decided before the rest is looked at: five million lines take no longer than those that are allowed', () => {
+    const data = Buffer.alloc(10_000_000, 'x\n');
+    const startedAt = performance.now();
+    expect(() => framed(data, 'ndjson')).toThrow(RecordError);
+    // Some 20 ms; to build five million records takes more than a second, and more memory than an instance has.
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+
+  test('blank lines are no records, however many', () => {
+    expect(texts(`${'\n'.repeat(MAX_RECORDS + 1)}1`, 'ndjson')).toEqual(['1']);
+  });
 });
 
 describe('single', () => {
