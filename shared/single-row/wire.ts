@@ -12,7 +12,7 @@ import {
   ReadModifyWriteRowResponse,
 } from '../proto/google/bigtable/v2/bigtable.ts';
 import type { ReadModifyWriteRule as WireRule, Row } from '../proto/google/bigtable/v2/data.ts';
-import { toWireFilter } from './filter-wire.ts';
+import { toWireFilter } from '../forms/filter-wire.ts';
 
 /**
  * Row requests as `google.bigtable.v2.CheckAndMutateRowRequest` and `ReadModifyWriteRowRequest`, and their answers. A

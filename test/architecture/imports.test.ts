@@ -7,7 +7,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 /** Folder → folders it may import from, besides itself. `import type` counts. First matching prefix wins. */
 const foundations = ['shared/model', 'shared/base', 'shared/config', 'shared/mapping', 'shared/letters'];
-const capability = [...foundations, 'shared/records', 'shared/markers', 'shared/proto'];
+const capability = [...foundations, 'shared/records', 'shared/markers', 'shared/forms', 'shared/proto'];
 /** The words that the rooms of the bulk sink share. */
 const bulkWords = ['answer', 'verdict', 'outcome', 'ports'].map((name) => `shared/bulk/${name}.ts`);
 /** What every room of the staged sink stands on: its durable state, its messages of work, and its ports. */
@@ -78,6 +78,8 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ],
   ['shared/config/', ['shared/base', 'shared/model', 'shared/mapping/declared/']],
   ['shared/letters/', ['shared/base', 'shared/model', 'shared/config', 'shared/mapping']],
+  // Written forms that requests and scans share.
+  ['shared/forms/', ['shared/base', 'shared/model', 'shared/proto', 'shared/mapping/values/']],
   // What every sink does with a message before its capability begins.
   ['shared/records/', foundations],
   // What makes an effect count once, whichever sink it comes from.
@@ -125,7 +127,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['shared/staged/write/', [...capability, 'shared/staged/envelope']],
   ['shared/staged/commit/', [...capability, ...stagedFloor, 'shared/staged/envelope', 'shared/staged/write']],
   // The written forms know the wire and nothing of who asks; HTTP stands on all of it.
-  ['shared/single-row/forms/', [...capability, 'shared/single-row/wire.ts', 'shared/single-row/filter-wire.ts']],
+  ['shared/single-row/forms/', [...capability, 'shared/single-row/wire.ts']],
   ['shared/single-row/', capability],
   // Planning is arithmetic; reading knows the wire and nothing of runs, slots or messages.
   ['shared/scan/ports.ts', ['shared/model', 'shared/base']],

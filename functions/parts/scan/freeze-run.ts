@@ -5,7 +5,7 @@ import { frozenRun, windowOf, writeRunOptions } from '../../../shared/scan/run-o
 import type { ScanProgress } from '../../../shared/scan/runs/ports.ts';
 import type { RunOptions } from '../../../shared/scan/runs/run.ts';
 import { shapeFilter } from '../../../shared/scan/selection.ts';
-import { toWireFilter } from '../../../shared/single-row/filter-wire.ts';
+import { toWireFilter } from '../../../shared/forms/filter-wire.ts';
 
 /** Of an encoded filter, by the service's limits. */
 const MAX_FILTER_BYTES = 20_480;

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { LEAF_DEFINITIONS, LEAF_SCHEMAS } from './leaves.ts';
+import { LEAF_DEFINITIONS, LEAF_SCHEMAS } from '../../forms/leaves.ts';
 import { requestDocument } from './request-form.ts';
 import { resultDocument } from './result-form.ts';
-import { CHOICES } from './shapes.ts';
+import { CHOICES } from '../../forms/shapes.ts';
 
 /**
  * JSON Schemas of row requests and their results, for editors and for other languages: made of the same declarations as

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { AggregateValue, Mutation } from '../../model/mutation.ts';
 import { rangeRule } from '../../model/mutation-rules.ts';
-import { aggregateTime, bytes, cellTime, family, int64, qualifier, rangeEnd, rangeStart } from './leaves.ts';
-import { body, oneOf } from './shapes.ts';
-import { bytesJson } from './bytes-json.ts';
+import { bytes, family, int64, qualifier, rangeEnd, rangeStart } from '../../forms/leaves.ts';
+import { body, oneOf } from '../../forms/shapes.ts';
+import { bytesJson } from '../../forms/bytes-json.ts';
+import { aggregateTime, cellTime } from './leaves.ts';
 
 /** Mutations in JSON, in the words of the model: `{"setCell": {"family": "f", …}}`. */
 

@@ -1,5 +1,4 @@
 import { RecordError } from '../../base/errors.ts';
-import { NumberText } from '../../mapping/values/field-value.ts';
 
 /** One broken rule of a request, at its place in the document. The message holds the rule and what stands there. */
 export interface RequestProblem {
@@ -39,16 +38,6 @@ export function formatPath(path: readonly PropertyKey[]): string {
     return before === '' ? String(part) : `${before}.${String(part)}`;
   }, '');
   return text === '' ? 'request' : text;
-}
-
-/** What stands there in a person's words: its kind, never itself, for it may be row data. */
-export function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
-  if (typeof value === 'string') return value === '' ? 'an empty text' : 'a text';
-  if (value instanceof NumberText) return 'a number';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 /** The problem that a message states which starts with its path. */

@@ -2,12 +2,13 @@ import * as z from 'zod';
 import type { ConditionalRequest, ReadModifyWriteRequest, ReadModifyWriteRule } from '../../model/conditional.ts';
 import { MAX_MUTATIONS } from '../../model/mutation.ts';
 import type { RowRequest, RowRequestDocument } from '../../model/row-request.ts';
-import { bytesJson } from './bytes-json.ts';
-import { filterJson, predicate } from './filter-form.ts';
-import { appended, correlationId, family, int64, only, qualifier, rowKey, table } from './leaves.ts';
+import { bytesJson } from '../../forms/bytes-json.ts';
+import { filterJson, predicate } from '../../forms/filter-form.ts';
+import { family, int64, only, qualifier } from '../../forms/leaves.ts';
 import { mutation, mutationJson } from './mutation-form.ts';
 import { NO_MUTATION_RULE, NO_RULE_RULE, ONE_REQUEST_RULE, VERSION } from './rules.ts';
-import { body, listOf, oneOf } from './shapes.ts';
+import { body, listOf, oneOf } from '../../forms/shapes.ts';
+import { appended, correlationId, rowKey, table } from './leaves.ts';
 
 /** Row requests in JSON, version 1: the check, the JSON Schema and what is written out. Pure. */
 

@@ -12,7 +12,7 @@ import type {
   ReadModifyWriteRule as WireRule,
   RowFilter as WireFilter,
 } from '../../proto/google/bigtable/v2/data.ts';
-import { fromWireFilter, type Report } from '../filter-wire.ts';
+import { fromWireFilter, type Report } from '../../forms/filter-wire.ts';
 import { toWireConditional, toWireReadModifyWrite } from '../wire.ts';
 import { problemOf, type RequestProblem, RowRequestError } from './problems.ts';
 import { correlationIdRule, NO_MUTATION_RULE, NO_RULE_RULE, ONE_REQUEST_RULE, tableRule, VERSION } from './rules.ts';

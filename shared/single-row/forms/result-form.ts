@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import type { ResultCell, RowResult, RowResultOutcome } from '../../model/row-result.ts';
 import { formatTableName, parseTableName, type TableName } from '../../model/table-name.ts';
-import { bytesJson, int64Json } from './bytes-json.ts';
-import { bytes, cellValue, correlationId, flag, int64, only, rowKey, table, text } from './leaves.ts';
+import { bytesJson, int64Json } from '../../forms/bytes-json.ts';
+import { bytes, flag, int64, only, text } from '../../forms/leaves.ts';
 import { VERSION } from './rules.ts';
-import { body, listOf, oneOf } from './shapes.ts';
+import { body, listOf, oneOf } from '../../forms/shapes.ts';
+import { cellValue, correlationId, rowKey, table } from './leaves.ts';
 
 /** Results of row requests in JSON, version 1: what is written for callers, and how consumers read it back. Pure. */
 

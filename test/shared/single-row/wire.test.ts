@@ -18,7 +18,7 @@ import {
 import { conditionalRequest, readModifyWriteRequest } from '../../../shared/model/conditional.ts';
 import { tableName } from '../../../shared/model/table-name.ts';
 import { patternOf } from '../../../shared/model/filter/exact-pattern.ts';
-import { toWireFilter } from '../../../shared/single-row/filter-wire.ts';
+import { toWireFilter } from '../../../shared/forms/filter-wire.ts';
 import { decodeRowAnswer, encodeRowRequest } from '../../../shared/single-row/wire.ts';
 import { anyBytes } from '../../support/arbitraries.ts';
 

@@ -3,7 +3,7 @@ import { FreezeError, freezeRun } from '../../../../functions/parts/scan/freeze-
 import { loadConfig, pipelineNamed } from '../../../../shared/config/load.ts';
 import type { ResolvedScanSource } from '../../../../shared/config/resolved.ts';
 import { RowFilter } from '../../../../shared/proto/google/bigtable/v2/data.ts';
-import { fromWireFilter } from '../../../../shared/single-row/filter-wire.ts';
+import { fromWireFilter } from '../../../../shared/forms/filter-wire.ts';
 import { readRunOptions } from '../../../../shared/scan/run-options.ts';
 import { shapeFilter } from '../../../../shared/scan/selection.ts';
 

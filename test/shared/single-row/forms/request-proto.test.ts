@@ -8,7 +8,7 @@ import {
 import { RowFilter as WireFilter } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { blank } from '../../../../infra/local/cloud/unary.ts';
 import { exactBytesOf, patternOf } from '../../../../shared/model/filter/exact-pattern.ts';
-import { fromWireFilter, toWireFilter } from '../../../../shared/single-row/filter-wire.ts';
+import { fromWireFilter, toWireFilter } from '../../../../shared/forms/filter-wire.ts';
 import { decodeRowRequest } from '../../../../shared/single-row/forms/documents.ts';
 import { RowRequestError } from '../../../../shared/single-row/forms/problems.ts';
 import { anyBytes } from '../../../support/arbitraries.ts';

@@ -10,8 +10,8 @@ import {
   type RowFilter,
   SOME_RULE,
   valueEquals,
-} from '../../model/filter/filter.ts';
-import { rangeRule } from '../../model/mutation-rules.ts';
+} from '../model/filter/filter.ts';
+import { rangeRule } from '../model/mutation-rules.ts';
 import { bytes, count, family, qualifier, rangeEnd, rangeStart } from './leaves.ts';
 import { body, listOf, oneOf } from './shapes.ts';
 import { bytesJson } from './bytes-json.ts';
