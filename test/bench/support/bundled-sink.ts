@@ -1,8 +1,10 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bundleFunctions } from '../../../infra/tooling/bundle.ts';
+
+/** A build takes along modules of the project of its configuration alone, so that it lies in this one. */
+const DIST = join(import.meta.dirname, '../../../dist');
 
 const FRAMEWORK = '@google-cloud/functions-framework';
 
@@ -13,9 +15,10 @@ export interface BundledSink extends AsyncDisposable {
   readonly configFile: string;
 }
 
-/** Bundles the functions with a configuration into a temporary folder, as a deployment would be, its dependency installed. */
+/** Bundles the functions with a configuration into a folder of its own, as a deployment would be, its dependency installed. */
 export async function bundleSink(config: unknown): Promise<BundledSink> {
-  const folder = await mkdtemp(join(tmpdir(), 'bigtable-connector-bench-'));
+  await mkdir(DIST, { recursive: true });
+  const folder = await mkdtemp(join(DIST, 'bench-'));
   const configFile = join(folder, 'connector.yaml');
   // JSON is YAML.
   await writeFile(configFile, JSON.stringify(config, null, 2));
