@@ -11,7 +11,7 @@ import { loadTickedPipelines, type TickedPipeline } from './parts/ticked-pipelin
 
 /**
  * Cloud Scheduler, every minute → 55 s of ticks for every pipeline of the configuration that needs them: checkpoints are
- * completed, their work is sent out, lost work is sent again. 200 says in JSON what was done, or that another
+ * completed, their work is sent out, lost work is sent again; runs of scans are planned and ended. 200 says in JSON what was done, or that another
  * invocation is at it; at once where no pipeline needs ticks.
  */
 export const coordinate = entryPoint(() => startCoordinate(process.env));
@@ -29,7 +29,9 @@ interface Coordinated {
 export async function startCoordinate(env: Environment, surroundings: Surroundings = ownProcess): Promise<Handler> {
   const pipelines = await loadTickedPipelines(env);
   const databases = new Databases();
-  const coordinated = await Promise.all(pipelines.map((pipeline) => coordinatedOf(pipeline, databases, surroundings)));
+  const coordinated = await Promise.all(
+    pipelines.map((pipeline) => coordinatedOf(pipeline, databases, env, surroundings)),
+  );
   const stopping = new AbortController();
   const drain = installDrain(surroundings.signals, {
     clock: surroundings.clock,
@@ -58,15 +60,16 @@ const summaryOf = (runs: readonly PipelineRun[]): string =>
   JSON.stringify({ pipelines: runs, ...(runs.length === 0 && { message: 'no pipeline needs ticks' }) });
 
 async function coordinatedOf(
-  { name, options, open, warnings, metricsFlushIntervalMillis }: TickedPipeline,
+  { name, options, open, warnings, metricsFlushIntervalMillis, baseDirectory }: TickedPipeline,
   databases: Databases,
+  env: Environment,
   surroundings: Surroundings,
 ): Promise<Coordinated> {
   const fields = { pipeline: name, function: 'coordinate' };
   const { runtime, exporter } = openRuntime(surroundings, fields, metricsFlushIntervalMillis);
   for (const warning of warnings) runtime.logger.log('WARNING', warning);
   runtime.logger.log('INFO', 'coordinator started', { options });
-  const { ticks, close } = await open({ name, runtime, databases });
+  const { ticks, close } = await open({ name, runtime, databases, env, baseDirectory });
   return {
     runtime,
     ticks: (owner) => {

@@ -79,7 +79,7 @@ export function openRuntime(
 }
 
 /** A relative path of a key belongs to the directory of the configuration. */
-function accessOf(access: ResolvedAccess, baseDirectory: string, env: Environment): BigtableAccess {
+export function accessOf(access: ResolvedAccess, baseDirectory: string, env: Environment): BigtableAccess {
   switch (access.mode) {
     case 'emulator':
       return { emulatorEndpoint: `${access.host}:${access.port}` };

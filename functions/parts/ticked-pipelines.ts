@@ -23,6 +23,10 @@ const KINDS: { readonly [Kind in PipelineKind]?: (pipeline: PipelineOf<Kind>) =>
         }
       : undefined;
   },
+  'scan-source': (pipeline) => ({
+    options: { ...pipeline.slots, ...pipeline.runs },
+    open: async (ticked) => (await import('./scan/open-scan-ticks.ts')).openScanTicks(pipeline, ticked),
+  }),
 };
 
 const tickingOf = <Kind extends PipelineKind>(kind: Kind, pipeline: PipelineOf<Kind>): Ticking | undefined =>
@@ -34,6 +38,8 @@ export interface TickedPipeline extends Ticking {
   readonly metricsFlushIntervalMillis: number;
   /** What works but perhaps not as meant. */
   readonly warnings: readonly string[];
+  /** Absolute path of the directory that relative paths in the configuration belong to. */
+  readonly baseDirectory: string;
 }
 
 /**
@@ -43,18 +49,19 @@ export interface TickedPipeline extends Ticking {
  * @throws {ConfigError} where the configuration is wrong, or CONNECTOR_PIPELINE names no pipeline that needs ticks.
  */
 export async function loadTickedPipelines(env: Environment): Promise<readonly TickedPipeline[]> {
-  const { config, source, warnings } = await loadConfig(env);
+  const { config, source, warnings, baseDirectory } = await loadConfig(env);
   const wanted = env.CONNECTOR_PIPELINE;
   const ticked = Object.entries(config.pipelines).flatMap(([name, pipeline]) => {
     const ticking = tickingOf(pipeline.kind, pipeline);
     if (!ticking) return [];
     const own = warnings.filter((warning) => warning.startsWith(`pipelines.${name}.`));
-    return [{ ...ticking, name, metricsFlushIntervalMillis: pipeline.metricsFlushIntervalMillis, warnings: own }];
+    const { metricsFlushIntervalMillis } = pipeline;
+    return [{ ...ticking, name, metricsFlushIntervalMillis, warnings: own, baseDirectory }];
   });
   if (wanted === undefined || wanted === '') return ticked;
   const chosen = ticked.filter(({ name }) => name === wanted);
   if (chosen.length > 0) return chosen;
   const names = ticked.map(({ name }) => name).join(', ') || 'none';
-  const rule = `must name a pipeline of kind staged-sink with the commit on-checkpoint (there is: ${names})`;
+  const rule = `must name a pipeline of kind scan-source, or of kind staged-sink with the commit on-checkpoint (there is: ${names})`;
   throw new ConfigError(source, [{ path: 'CONNECTOR_PIPELINE', rule, got: JSON.stringify(wanted) }]);
 }

@@ -4,7 +4,9 @@ import {
   COMMIT_GRANTS,
   COORDINATE_GRANTS,
   type Grant,
+  isScan,
   onCheckpoint,
+  READ_SCAN_GRANTS,
   REQUEST_SINK_GRANTS,
   ROW_REQUEST_GRANTS,
   STAGED_SINK_GRANTS,
@@ -71,6 +73,10 @@ const SINK_SIZE: FunctionSize = { cpu: 1, memory: '512Mi', concurrency: 80, time
 const RECORDS = { kind: 'push', of: 'records' } as const;
 /** The shortest interval of Cloud Scheduler. */
 const EVERY_MINUTE = '* * * * *';
+/** The longest attempt of Cloud Scheduler: a session of a slot may be as long. */
+const SLOT_SECONDS = 1800;
+/** The most that `parallelism` takes. */
+const MAX_SLOTS = 100;
 
 export const ENTRY_POINTS = {
   bulkSink: {
@@ -136,17 +142,36 @@ export const ENTRY_POINTS = {
     does: 'one `CheckAndMutateRow` or `ReadModifyWriteRow`, its result in the answer',
     answers: '(answers 200 with the result)',
   },
+  readScan: {
+    file: 'read-scan.ts',
+    trigger: {
+      kind: 'schedule',
+      cron: EVERY_MINUTE,
+      attemptDeadlineSeconds: SLOT_SECONDS,
+      slots: (pipeline) => (pipeline.kind === 'scan-source' ? pipeline.slots.parallelism : 0),
+      starts: (pipeline) => (pipeline.kind === 'scan-source' ? pipeline.runs.schedule : undefined),
+    },
+    serves: 'one-pipeline',
+    isNeededBy: isScan.holds,
+    title: 'scan source',
+    suffix: 'read',
+    // A slot has its instance for itself; what starts runs comes beside all slots, and a deployment beside the last one.
+    size: { cpu: 1, memory: '1Gi', concurrency: 1, timeoutSeconds: SLOT_SECONDS, maxInstances: 2 * MAX_SLOTS },
+    grants: READ_SCAN_GRANTS,
+    does: 'rows of a table → messages of the output topic, by slots of some minutes each; starts runs',
+    answers: '(answers 200 with what the slot did; 202 to a start)',
+  },
   coordinate: {
     file: 'coordinate.ts',
     trigger: { kind: 'schedule', cron: EVERY_MINUTE, attemptDeadlineSeconds: 120 },
     serves: 'all-pipelines',
-    isNeededBy: onCheckpoint.holds,
+    isNeededBy: (pipeline) => onCheckpoint.holds(pipeline) || isScan.holds(pipeline),
     title: 'coordinator',
     suffix: 'coordinate',
     // It waits most of 55 s of every minute; a second instance says that the first is at it.
     size: { cpu: 1, memory: '512Mi', concurrency: 1, timeoutSeconds: 120, maxInstances: 2 },
     grants: COORDINATE_GRANTS,
-    does: 'completes checkpoints of staged pipelines and hands their segments to `commitStaged`',
+    does: 'completes checkpoints of staged pipelines and hands their segments to `commitStaged`; plans and ends runs of scans',
     answers: '(answers 200 with a summary; at once if no pipeline needs ticks)',
   },
 } as const satisfies Readonly<Record<string, EntryPointDeclaration>>;

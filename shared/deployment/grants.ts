@@ -14,7 +14,13 @@ export interface Grant {
 
 /** In the words of a page: `the table`. */
 export type GrantTarget =
-  'the table' | 'the instance' | 'the project' | 'the dead-letter topic' | 'the results topic' | 'the commit topics';
+  | 'the table'
+  | 'the instance'
+  | 'the project'
+  | 'the dead-letter topic'
+  | 'the results topic'
+  | 'the output topic'
+  | 'the commit topics';
 
 /** What is true of some pipelines and not of others. */
 export interface Condition {
@@ -27,6 +33,22 @@ export interface Condition {
 export const onCheckpoint: Condition = {
   words: 'with `commit: on-checkpoint`',
   holds: (pipeline) => pipeline.kind === 'staged-sink' && pipeline.commit.when === 'on-checkpoint',
+};
+
+/** Runs of a table: planned, read, ended. */
+export const isScan: Condition = {
+  words: 'for a `scan-source`',
+  holds: ({ kind }) => kind === 'scan-source',
+};
+
+const publishesRows: Condition = {
+  words: 'with `outputTopic`',
+  holds: (pipeline) => pipeline.kind === 'scan-source' && pipeline.emission.topic !== undefined,
+};
+
+const publishesRowLetters: Condition = {
+  words: 'with `deadLetterTopic`',
+  holds: (pipeline) => pipeline.kind === 'scan-source' && pipeline.emission.deadLetterTopic !== undefined,
 };
 
 const onReceipt: Condition = {
@@ -98,7 +120,23 @@ export const STAGED_SINK_GRANTS: readonly Grant[] = [
 
 export const COMMIT_GRANTS: readonly Grant[] = [store, onTheInstance, { ...letters, when: rejectsToLetters }];
 
-export const COORDINATE_GRANTS: readonly Grant[] = [store, { role: 'roles/pubsub.publisher', on: 'the commit topics' }];
+/** Where a table would be cut is asked with the role of a reader. */
+const readsTheTable: Grant = { role: 'roles/bigtable.reader', on: 'the table' };
+const output: Grant = { role: 'roles/pubsub.publisher', on: 'the output topic', when: publishesRows };
+
+export const COORDINATE_GRANTS: readonly Grant[] = [
+  store,
+  { role: 'roles/pubsub.publisher', on: 'the commit topics', when: onCheckpoint },
+  { ...readsTheTable, when: isScan },
+  output,
+];
+
+export const READ_SCAN_GRANTS: readonly Grant[] = [
+  store,
+  readsTheTable,
+  output,
+  { ...letters, when: publishesRowLetters },
+];
 
 /** Of both: a request needs the same of its table, wherever it comes from. */
 const ROW_GRANTS: readonly Grant[] = [

@@ -146,5 +146,5 @@ function schedulesOf(
   return [...slots, { ...start, body: { start: {} } }];
 }
 
-/** A start is answered when it is written. */
-const START_SECONDS = 60;
+/** How long an attempt to start a run may take: it is answered when the run is written. */
+export const START_SECONDS = 60;

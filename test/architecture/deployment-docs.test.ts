@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { entryPoints } from '../../shared/deployment/entry-points.ts';
+import { START_SECONDS } from '../../shared/deployment/plan.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const pages = [
@@ -46,13 +47,21 @@ describe('a command of the pages that deploys a function', () => {
   });
 });
 
-test('a command of the pages that schedules a function has the interval and deadline of an entry point', () => {
+describe('a command of the pages that schedules a function', () => {
   const triggers = entryPoints.map((one) => one.trigger).filter((trigger) => trigger.kind === 'schedule');
   const scheduling = commands('gcloud scheduler jobs create http').map(({ flags }) => flags);
-  expect(scheduling).not.toEqual([]);
-  for (const flags of scheduling) {
-    const isKnown = ({ cron, attemptDeadlineSeconds }: (typeof triggers)[number]): boolean =>
-      flags.schedule === `'${cron}'` && flags['attempt-deadline'] === `${attemptDeadlineSeconds}s`;
-    expect(triggers.some(isKnown), JSON.stringify(flags)).toBe(true);
-  }
+  const isStart = (flags: (typeof scheduling)[number]): boolean => flags['message-body']?.includes('start') === true;
+
+  test('has the interval and deadline of an entry point', () => {
+    for (const flags of scheduling.filter((one) => !isStart(one))) {
+      const isKnown = ({ cron, attemptDeadlineSeconds }: (typeof triggers)[number]): boolean =>
+        flags.schedule === `'${cron}'` && flags['attempt-deadline'] === `${attemptDeadlineSeconds}s`;
+      expect(triggers.some(isKnown), JSON.stringify(flags)).toBe(true);
+    }
+    expect(scheduling.filter((one) => !isStart(one))).toHaveLength(triggers.length);
+  });
+
+  test('that starts runs has the deadline of a start', () => {
+    expect(scheduling.filter(isStart).map((flags) => flags['attempt-deadline'])).toEqual([`${START_SECONDS}s`]);
+  });
 });

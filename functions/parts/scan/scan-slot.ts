@@ -131,6 +131,7 @@ export async function readScanSlot(
       ending,
     );
   } finally {
+    ticks.end?.();
     await within(clock, RELEASE_MILLIS, "giving the coordinator's lease back", (until) => ticks.release(until)).catch(
       (error: unknown) => {
         logger.log('WARNING', "the coordinator's lease was not given back; it runs out", {

@@ -208,3 +208,49 @@ test('the coordinator is called every minute, and may take two', () => {
   ]);
   expect(plan({ a: bulk }).schedules).toEqual([]);
 });
+
+describe('a scan', () => {
+  const scan = { kind: 'scan-source', project: 'p', instance: 'i', table: 't', outputTopic: 'rows' };
+
+  test('has a function of its own, called every minute for each slot, and a coordinator', () => {
+    const { functions, schedules } = plan({ export: { ...scan, parallelism: 2 } });
+    expect(functions.map(({ name, entryPoint }) => [name, entryPoint])).toEqual([
+      ['export-read', 'readScan'],
+      ['connector-coordinate', 'coordinate'],
+    ]);
+    const job = { function: 'export-read', cron: '* * * * *', attemptDeadlineSeconds: 1800 };
+    expect(schedules.filter((one) => one.function === 'export-read')).toEqual([
+      { ...job, name: 'export-read-0', body: { slot: 0 }, slot: 0 },
+      { ...job, name: 'export-read-1', body: { slot: 1 }, slot: 1 },
+    ]);
+  });
+
+  test('with a schedule has a job more, which starts its runs', () => {
+    const { schedules } = plan({ export: { ...scan, schedule: '0 3 * * *' } });
+    expect(schedules.filter(({ slot, name }) => slot === undefined && name.startsWith('export'))).toEqual([
+      {
+        name: 'export-read-start',
+        function: 'export-read',
+        cron: '0 3 * * *',
+        attemptDeadlineSeconds: 60,
+        body: { start: {} },
+      },
+    ]);
+  });
+
+  test('reads with the role of a reader, and its coordinator asks with it', () => {
+    const { functions } = plan({ export: scan });
+    expect(functions.map(({ grants }) => grants.map(({ role, on }) => `${role} on ${on}`))).toEqual([
+      [
+        'roles/datastore.user on the project',
+        'roles/bigtable.reader on the table',
+        'roles/pubsub.publisher on the output topic',
+      ],
+      [
+        'roles/datastore.user on the project',
+        'roles/bigtable.reader on the table',
+        'roles/pubsub.publisher on the output topic',
+      ],
+    ]);
+  });
+});
