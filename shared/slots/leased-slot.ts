@@ -8,6 +8,7 @@ import type { Runtime } from '../base/runtime.ts';
 import type { Versioned } from '../model/store.ts';
 import { type Attempt, compose, type Wanted } from './compose.ts';
 import { type Moment, momentOf, remainingOf } from './lease-time.ts';
+import { WritePace } from './write-pace.ts';
 import { type GiveBack, RENEW_MILLIS } from './lease.ts';
 import type { SlotCommitResult, SlotRead, SlotState, SlotStore, Units } from './ports.ts';
 import { SlotLostError, type SlotSession, type SlotUpdate, type UpdateOutcome } from './session.ts';
@@ -57,6 +58,7 @@ export class LeasedSlot<Held, Change> implements SlotSession<Held, Change> {
   #isReleasing = false;
   #isOver = false;
   #isWriting = false;
+  readonly #pace = new WritePace();
   #cancelRenewal: () => void = () => undefined;
 
   /**
@@ -130,6 +132,9 @@ export class LeasedSlot<Held, Change> implements SlotSession<Held, Change> {
     const { clock, random, logger } = this.#dependencies.runtime;
     await nextTurn(clock);
     for (let failures = 0; !this.#isOver;) {
+      // What is given back is given back at once.
+      const pause = this.#isReleasing ? 0 : this.#pace.pauseMillis(clock.monotonic());
+      if (pause > 0) await sleep(clock, pause, this.#signal);
       const next = compose(this.#base.value, this.#wanted, {
         attempt: this.#attempt + 1,
         isRenewal: this.#isRenewalDue,
@@ -142,6 +147,7 @@ export class LeasedSlot<Held, Change> implements SlotSession<Held, Change> {
       const tried = { ...next.attempt, sentAt: momentOf(clock) };
       this.#attempt = tried.value.attempt;
       this.#tries.push(tried);
+      this.#pace.wrote(clock.monotonic());
       const result = await this.#commit(tried).catch((error: unknown) => {
         if (this.#signal.aborted) throw error;
         const fields = { slot: this.slot, cause: describeError(error) };

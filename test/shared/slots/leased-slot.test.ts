@@ -179,6 +179,35 @@ test('taking over writes every unit’s last position to its own document, and n
   expect(session.lost.aborted).toBe(false);
 });
 
+test('a slot whose units end by the hundred writes its document about once a second, many of them with each write', async () => {
+  const world = await new SlotWorld(400).planned();
+  const session = await world.take(0, 'me');
+  await world.claims(session)(400);
+  const commits = (): number => world.store.calls.filter(({ method }) => method === 'commitSlot').length;
+  const before = commits();
+  const ends: Promise<unknown>[] = [];
+  for (let place = 0; place < 400; place += 1) {
+    await world.clock.advance(50);
+    ends.push(session.update(finishSplit(idOf(place), progressTo('z', 1))));
+  }
+  await world.until(Promise.all(ends));
+  // 20 s of them, and those that may follow at once.
+  expect(commits() - before).toBeLessThanOrEqual(26);
+  expect(session.units).toEqual({});
+});
+
+test('a slot that is given back waits for nothing, however much it wrote just before', async () => {
+  const { world, session } = await holding();
+  for (let row = 1; row < 6; row += 1) {
+    await world.until(session.update(moveSplit(idOf(0), progressTo(`row-5${row}`, row))));
+  }
+  const update = session.update(moveSplit(idOf(0), progressTo('row-6', 60)));
+  const startedAt = world.clock.now();
+  await world.until(session.release());
+  expect(await update).toBe('written');
+  expect(world.clock.now() - startedAt).toBeLessThanOrEqual(1_100);
+});
+
 test('giving back writes what waits, then every unit to its own document, and the slot is nobody’s', async () => {
   const { world, session } = await holding();
   const update = session.update(moveSplit(idOf(0), progressTo('row-5', 50)));

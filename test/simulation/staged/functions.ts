@@ -23,8 +23,8 @@ import type { SendRowCall } from '../../../shared/model/row-call.ts';
 import { FakeTargetAdmin } from '../../support/fake-target-admin.ts';
 import { WRITES_OPTIONS } from '../../support/marked-writes-harness.ts';
 import { ANY_LETTER } from '../../support/returned-letter.ts';
-import { type Instance, remote } from './pool.ts';
-import type { SimulatedProcess } from './process.ts';
+import { type Instance, remote } from '../support/pool.ts';
+import type { SimulatedProcess } from '../support/process.ts';
 import { testRuntime } from '../../support/runtime.ts';
 
 /** The functions as their wiring builds them, for one simulated process. */

@@ -34,8 +34,8 @@ import {
   startCommitter,
   startStager,
 } from './functions.ts';
-import { Pool, remote } from './pool.ts';
-import { SimulatedProcess } from './process.ts';
+import { Pool, remote } from '../support/pool.ts';
+import { SimulatedProcess } from '../support/process.ts';
 import type { Schedule } from './schedule.ts';
 import { SimulatedSubscription } from './subscription.ts';
 import { Witness } from './witness.ts';
