@@ -198,6 +198,9 @@ export const METRICS = {
   rowsQuarantined: counter('Rows, or messages of rows, that the dead-letter topic confirmed in their place.'),
   rowKeySamplesTaken: counter('Times that a table was asked where it would be cut: once for each run.'),
   splitsTaken: counter('Splits that a slot took.'),
+  splitsReturned: counter(
+    'Splits that a slot gave back before they were done: its time was used up, or it was told to stop.',
+  ),
   splitFailures: counter('Times that the reading of a split failed; it is tried again from its position.'),
   positionsCommitted: counter('Positions of splits that were written because they had moved.'),
   sessionMillis: distribution('Time that an invocation of a slot worked.', 'ms'),

@@ -92,7 +92,9 @@ export class SlotWork {
       }
       await this.#readings.drain();
       if (session.lost.aborted) throw abortReason(session.lost);
+      const returned = Object.keys(session.units).length;
       await session.release();
+      if (returned > 0) runtime.metrics.count('splitsReturned', returned);
     } finally {
       for (const off of forget) off();
     }

@@ -132,7 +132,11 @@ export function slotHandler(instance: Instance<SlotPipeline>, work: SlotWork): S
     gone.addEventListener('abort', leave, { once: true });
     stopping.add(stop);
     try {
-      return await work.readSlot(slot, { stop: stop.signal, end: end.signal });
+      const report = await work.readSlot(slot, { stop: stop.signal, end: end.signal });
+      if (!('outcome' in report && report.outcome === 'idle')) {
+        logger.log('INFO', 'a session of a slot ended', { slot, millis: clock.now() - startedAt, ...report });
+      }
+      return report;
     } finally {
       stopping.delete(stop);
       gone.removeEventListener('abort', leave);
