@@ -69,12 +69,28 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
       ...resolvedMapping,
     ],
   ],
+  // The way back stands beside the modes: it knows what they read, and nothing of how they write.
+  [
+    'shared/mapping/backwards/',
+    [
+      ...mappingFloor,
+      'shared/mapping/codecs/',
+      'shared/mapping/values/',
+      'shared/mapping/rows/',
+      'shared/mapping/formats/json-text.ts',
+      'shared/mapping/declared/problems.ts',
+      ...resolvedMapping,
+    ],
+  ],
   ['shared/mapping/', ['shared/base', 'shared/model', 'shared/proto']],
   ...configFloor.map((file) => [file, ['shared/base', 'shared/model', ...configFloor]] as const),
   ['shared/config/options/', ['shared/base', 'shared/model', 'shared/mapping/declared/resolved.ts', ...configFloor]],
   [
     'shared/config/kinds/',
-    ['shared/base', 'shared/model', 'shared/mapping/declared/', 'shared/config/options/', ...configFloor],
+    [
+      ...['shared/base', 'shared/model', 'shared/mapping/declared/', 'shared/mapping/backwards/problems.ts'],
+      ...['shared/config/options/', ...configFloor],
+    ],
   ],
   ['shared/config/', ['shared/base', 'shared/model', 'shared/mapping/declared/']],
   ['shared/letters/', ['shared/base', 'shared/model', 'shared/config', 'shared/mapping']],

@@ -2,6 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { backwardsProblems } from '../../shared/mapping/backwards/problems.ts';
+import { compileMapping } from '../../shared/mapping/compile-mapping.ts';
+import { resolveMapping } from '../../shared/mapping/declared/resolve.ts';
+import type { MappedWrite } from '../../shared/mapping/modes/write.ts';
+import type { Cell } from '../../shared/model/row.ts';
+import { mappingForm } from '../../shared/scan/forms/mapping-form.ts';
+import { jsonRecord } from '../shared/mapping/records.ts';
 import { SCAN_ATTRIBUTES } from '../../shared/scan/forms/attributes.ts';
 import { cellForm, rowForm } from '../../shared/scan/forms/json-form.ts';
 import { loadModuleForm } from '../../shared/scan/forms/module-form.ts';
@@ -33,6 +41,25 @@ test('the attributes that the page lists are those that a scan sets', () => {
     meaning,
   }));
   for (const attribute of Object.values(SCAN_ATTRIBUTES)) expect(listed).toContainEqual(attribute);
+});
+
+test('the mapping of the page makes of the row the record of the page, of which it writes that row', async () => {
+  const [written = ''] = fencedBlocks(page, 'yaml mapping');
+  const [record = ''] = fencedBlocks(page, 'json record');
+  const { mapping, problems } = resolveMapping(parseYaml(written), 'mapping');
+  expect(problems).toEqual([]);
+  if (!mapping) return;
+  expect(backwardsProblems(mapping, 'mapping')).toEqual([]);
+  const { prepare } = await compileMapping(mapping);
+  const made = prepare(jsonRecord(record), { publishTimeMicros: 0n })?.write();
+  const { rowKey, mutations } = (made as Extract<MappedWrite, { kind: 'entry' }>).entry;
+  expect(rowKey.toString()).toBe('acme#000042');
+  const cells = mutations.map((mutation) => ({ ...mutation, labels: [] }) as unknown as Cell);
+  const [back] = mappingForm(mapping, 'reject').records(rowOf(rowKey, ...cells));
+  expect(back?.toString()).toBe(
+    '{"tenant":"acme","id":42,"name":"Ada","visits":7,"score":1.50,"labels":{"colour":"red"},"seenAt":"2026-01-31T00:00:00Z"}',
+  );
+  expect(JSON.parse(String(back))).toEqual(JSON.parse(record));
 });
 
 describe('the module of the page', () => {

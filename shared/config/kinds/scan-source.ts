@@ -1,4 +1,8 @@
 import * as z from 'zod';
+import { backwardsProblems } from '../../mapping/backwards/problems.ts';
+import { type MappingResult, resolveMapping } from '../../mapping/declared/resolve.ts';
+import type { ReadSchemaFile } from '../../mapping/declared/resolve-format.ts';
+import type { ResolvedMapping } from '../../mapping/declared/resolved.ts';
 import { declare, type Output } from '../option.ts';
 import { commonOf, emulatorTakesNoKey, metricsOptions, placeOptions, type ResolvedCommon } from '../options/common.ts';
 import { emissionOf, emissionOptions, emissionRules, type ResolvedEmission } from '../options/emission.ts';
@@ -16,7 +20,8 @@ import { type ResolvedSelection, selectionOf, selectionOptions, selectionRules }
 import { type ResolvedSlots, slotOptions, slotRules, slotsOf } from '../options/slots.ts';
 import { bareTableHasHome, destinationOptions, tableOf } from '../options/destination.ts';
 import { firestoreOptions, type ResolvedFirestore } from '../options/staging.ts';
-import { type Reading, readSection } from '../read.ts';
+import { formatPath, type Path } from '../problems.ts';
+import { isSection, type Reading, readSection } from '../read.ts';
 import { brokenRules, type Rule } from '../rules.ts';
 import type { Kind } from './kind.ts';
 
@@ -86,15 +91,26 @@ export const scanSource: Kind<ResolvedScanSource> = {
     ...Object.keys(slotOptions),
     ...Object.keys(metricsOptions),
   ],
-  resolve(name, value, path) {
+  resolve(name, value, path, readSchemaFile) {
     const { partial, complete, problems } = readSection(section, value, path) as Reading<ScanSourceOptions>;
-    const broken = brokenRules(rules, name, partial, value, path);
-    const pipeline = complete && broken.length === 0 ? resolved(complete) : undefined;
+    const mapped = readMapping(value, path, readSchemaFile);
+    const broken = [...brokenRules(rules, name, partial, value, path), ...(mapped?.problems ?? [])];
+    const pipeline = complete && broken.length === 0 ? resolved(complete, mapped?.mapping) : undefined;
     return { pipeline, problems: [...problems, ...broken], warnings: [] };
   },
 };
 
-function resolved(written: ScanSourceOptions): ResolvedScanSource {
+/** The mapping that is to be read backwards, checked for that too. One of another form is a problem already. */
+function readMapping(value: unknown, path: Path, readSchemaFile?: ReadSchemaFile): MappingResult | undefined {
+  if (!isSection(value) || value.form !== 'mapping' || value.mapping === undefined) return undefined;
+  const at = formatPath([...path, 'mapping']);
+  const result = resolveMapping(value.mapping, at, readSchemaFile);
+  if (!result.mapping) return result;
+  const problems = backwardsProblems(result.mapping, at);
+  return problems.length === 0 ? result : { problems };
+}
+
+function resolved(written: ScanSourceOptions, mapping: ResolvedMapping | undefined): ResolvedScanSource {
   const address = tableOf(written);
   if (!address) throw new TypeError('the rules let a scan pass that has no table');
   const { project, firestoreDatabase } = written;
@@ -102,7 +118,7 @@ function resolved(written: ScanSourceOptions): ResolvedScanSource {
     kind: 'scan-source',
     table: address,
     selection: selectionOf(written),
-    form: formOf(written),
+    form: formOf(written, mapping),
     emission: emissionOf(written),
     reading: readingOf(written),
     runs: runsOf(written),

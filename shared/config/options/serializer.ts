@@ -37,8 +37,8 @@ const formOr = <const Form extends string>(form: Form) =>
 
 const facts = (form: string) => ({ type: 'text or section', bounds: `"${form}" or {module, options}` });
 
-const mappingOption = (about: string) =>
-  declare(optional(mappingValue), `${about} Excludes serializer. Its options have a page of their own, mapping.md.`, {
+export const mappingOption = (about: string) =>
+  declare(optional(mappingValue), `${about} Its options have a page of their own, mapping.md.`, {
     type: 'section',
     bounds: 'see mapping.md',
   });
@@ -50,7 +50,7 @@ export const serializerOptions = {
     facts('entry'),
   ),
   mapping: mappingOption(
-    'How a record becomes a row, declared without code: its format, row key, columns, write mode and timestamps.',
+    'How a record becomes a row, declared without code: its format, row key, columns, write mode and timestamps. Excludes serializer.',
   ),
 };
 
@@ -61,7 +61,7 @@ export const requestSerializerOptions = {
     facts('request'),
   ),
   mapping: mappingOption(
-    'How a record becomes a request, declared without code: its format, row key, columns or branches, and write mode.',
+    'How a record becomes a request, declared without code: its format, row key, columns or branches, and write mode. Excludes serializer.',
   ),
 };
 

@@ -26,6 +26,7 @@ export function floatScalar(width: 4 | 8): Scalar<number> {
   };
   return {
     check,
+    width,
     toBytes: (value) => {
       const bytes = Buffer.allocUnsafe(width);
       if (width === 4) bytes.writeFloatBE(value);

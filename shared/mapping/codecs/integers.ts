@@ -19,6 +19,7 @@ export function integerScalar(width: 1 | 2 | 4 | 8): Scalar<bigint> {
   };
   return {
     check,
+    width,
     toBytes: (integer) => {
       const bytes = Buffer.allocUnsafe(width);
       if (width === 8) bytes.writeBigInt64BE(integer);

@@ -8,6 +8,8 @@ import type { FieldValue } from '../values/field-value.ts';
 export interface Scalar<Value> {
   /** Takes what a field holds, in the type's range and without loss. */
   readonly check: (value: FieldValue, path: string) => Value;
+  /** Bytes of the binary form of every value, for types whose readers elsewhere take a prefix of what is longer. */
+  readonly width?: number;
   readonly toBytes: (value: Value) => Buffer;
   readonly fromBytes: (bytes: Buffer, path: string) => Value;
   readonly toText: (value: Value) => string;

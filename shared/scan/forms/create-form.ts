@@ -2,6 +2,7 @@ import type { ResolvedScanForm } from '../../config/resolved.ts';
 import { entryForm, type FamilyTypes } from './entry-form.ts';
 import type { Form } from './form.ts';
 import { cellForm, rowForm } from './json-form.ts';
+import { mappingForm } from './mapping-form.ts';
 import { loadModuleForm } from './module-form.ts';
 
 export interface FormContext {
@@ -28,6 +29,8 @@ export async function createForm(
       return cellForm(form.text);
     case 'entry':
       return entryForm(form.aggregates, isPacked, await readFamilyTypes());
+    case 'mapping':
+      return mappingForm(form.mapping, form.trailingBytes);
     case 'module':
       return loadModuleForm(deployedModule(deployed.form, form.options), deployed.baseDirectory, isPacked);
     case 'count':

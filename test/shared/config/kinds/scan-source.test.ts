@@ -220,7 +220,32 @@ describe('options of a scan that hang together', () => {
       'text: does not apply to the form "module", got "utf8"',
     ]);
     expect(linesOf({ ...MINIMAL, form: 'rows' })).toEqual([
-      'form: must be one of "row", "cell", "entry", "count" or {module, options}, got "rows"',
+      'form: must be one of "row", "cell", "entry", "mapping", "count" or {module, options}, got "rows"',
+    ]);
+  });
+
+  test('a mapping is a form where it can be read backwards, and says which families are read', () => {
+    const mapping = { rowKey: '${id}', families: { cf: { columns: { a: 'string' } } } };
+    expect(resolved({ ...MINIMAL, form: 'mapping', mapping, trailingBytes: 'reject' }).form).toMatchObject({
+      kind: 'mapping',
+      mapping: { write: { mode: 'upsert' } },
+      trailingBytes: 'reject',
+    });
+    expect(linesOf({ ...MINIMAL, form: 'mapping' })).toEqual([
+      'mapping: is required by the form "mapping", got nothing',
+    ]);
+    expect(linesOf({ ...MINIMAL, mapping, trailingBytes: 'reject' })).toEqual([
+      expect.stringContaining('mapping: does not apply to the form "row"'),
+      'trailingBytes: does not apply to the form "row", got "reject"',
+    ]);
+    expect(
+      linesOf({ ...MINIMAL, form: 'mapping', mapping: { ...mapping, rowKey: '${id|hash:4}' }, families: ['cf'] }),
+    ).toEqual([
+      'families: does not apply to the form "mapping", got a list of 1',
+      'mapping.rowKey: must hold id in a form that can be read backwards, or a column must: the modifier hash cannot, got "id"',
+    ]);
+    expect(linesOf({ ...MINIMAL, form: 'mapping', mapping: { ...mapping, rowKey: 1 } })).toEqual([
+      expect.stringContaining('mapping.rowKey: '),
     ]);
   });
 
