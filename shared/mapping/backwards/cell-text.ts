@@ -70,7 +70,7 @@ function writerOf(type: CellType): (value: unknown, path: string) => string {
       return (value, path) => jsonScalar.check(scalar.toValue(scalar.check(value as bigint, path)), path);
     case 'float':
     case 'double':
-      return (value, path) => (Object.is(value, -0) ? '-0' : (jsonScalar.check(value as number, path)));
+      return (value, path) => (Object.is(value, -0) ? '-0' : jsonScalar.check(value as number, path));
     default:
       return (value, path) => jsonScalar.check(scalar.toValue(value), path);
   }
