@@ -1,10 +1,11 @@
 import { ConnectorError } from '../../../shared/base/errors.ts';
 import type { ResolvedScanSource } from '../../../shared/config/resolved.ts';
+import { projectionOf } from '../../../shared/mapping/backwards/projection.ts';
 import { RowFilter } from '../../../shared/proto/google/bigtable/v2/data.ts';
 import { frozenRun, windowOf, writeRunOptions } from '../../../shared/scan/run-options.ts';
 import type { ScanProgress } from '../../../shared/scan/runs/ports.ts';
 import type { RunOptions } from '../../../shared/scan/runs/run.ts';
-import { shapeFilter } from '../../../shared/scan/selection.ts';
+import { inTurn, shapeFilter } from '../../../shared/scan/selection.ts';
 import { toWireFilter } from '../../../shared/forms/filter-wire.ts';
 
 /** Of an encoded filter, by the service's limits. */
@@ -23,7 +24,9 @@ export class FreezeError extends ConnectorError {
  */
 export function freezeRun(pipeline: ResolvedScanSource, lastDone: ScanProgress['lastDone']): RunOptions {
   const window = windowOf(pipeline.selection, lastDone?.startedAt);
-  const filter = shapeFilter(pipeline.selection, window);
+  const { selection, form } = pipeline;
+  const shape = shapeFilter(selection, window);
+  const filter = inTurn([shape, form.kind === 'mapping' ? projectionOf(form.mapping) : undefined]);
   const encoded = filter && Buffer.from(RowFilter.encode(toWireFilter(filter)).finish());
   if (encoded && encoded.length > MAX_FILTER_BYTES) {
     throw new FreezeError(

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { FreezeError, freezeRun } from '../../../../functions/parts/scan/freeze-run.ts';
 import { loadConfig, pipelineNamed } from '../../../../shared/config/load.ts';
 import type { ResolvedScanSource } from '../../../../shared/config/resolved.ts';
+import { cellsPerColumn, chain, familyEquals, timestampRange } from '../../../../shared/model/filter/filter.ts';
 import { RowFilter } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { fromWireFilter } from '../../../../shared/forms/filter-wire.ts';
 import { readRunOptions } from '../../../../shared/scan/run-options.ts';
@@ -31,6 +32,19 @@ test('a run goes by the filter of its shape, encoded as requests carry it', asyn
   const { filter = Buffer.alloc(0) } = readRunOptions(freezeRun(pipeline, undefined));
   const read = fromWireFilter(RowFilter.decode(filter), 'filter', () => undefined);
   expect(read).toEqual(shapeFilter(pipeline.selection, {}));
+});
+
+test('a run of the form mapping reads the families of its mapping alone, whatever else the filter is', async () => {
+  const mapping = { rowKey: '${id}', families: { cf: { columns: { a: 'string' } } } };
+  const filterOf = async (options: object): Promise<unknown> => {
+    const pipeline = await scanOf({ form: 'mapping', mapping, ...options });
+    const { filter = Buffer.alloc(0) } = readRunOptions(freezeRun(pipeline, undefined));
+    return fromWireFilter(RowFilter.decode(filter), 'filter', () => undefined);
+  };
+  const own = chain(familyEquals('cf'), cellsPerColumn(1));
+  expect(await filterOf({})).toEqual(own);
+  const window = { until: '1970-01-01T00:00:01Z' };
+  expect(await filterOf({ timestampWindow: window })).toEqual(chain(timestampRange(0n, 1_000_000n), own));
 });
 
 test('an incremental run begins at the start of the last run that is done, less the overlap', async () => {
