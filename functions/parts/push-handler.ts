@@ -4,6 +4,7 @@ import { LETTERS_PATH } from '../../shared/config/dead-letters.ts';
 import type { ResolvedInput, ResolvedSink } from '../../shared/config/resolved.ts';
 import { readPush } from '../../shared/google/pubsub/push-body.ts';
 import type { PushedMessage } from '../../shared/model/record.ts';
+import { tellsRunCompleted } from '../../shared/scan/run-completed.ts';
 import type { Refusal } from '../bodies/refusals.ts';
 import { answerRedelivery, answerRefusal } from './answer.ts';
 import type { Handler } from './entry-point.ts';
@@ -36,7 +37,11 @@ export function pushHandler(instance: Instance<ResolvedSink>, work: PushWork): H
       if (drain.isDraining) throw new RedeliverError('draining', 'this instance is shutting down');
       const message = readPush(body?.take() ?? NO_BODY);
       messageId = message.messageId;
-      await work.process(isLettersPath(path) ? letterOf(message, work) : message, deadline.signal);
+      const isLetter = isLettersPath(path);
+      // The end of a scan whose output this is: there is no record in it.
+      if (isLetter || !tellsRunCompleted(message.attributes)) {
+        await work.process(isLetter ? letterOf(message, work) : message, deadline.signal);
+      }
       metrics.count('messagesAcknowledged');
       return { status: 204 };
     } catch (error) {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PUBLISH_TIME, PUBLISH_TIME_MICROS, pushBody } from '../../support/push-body.ts';
 import { type SinkHarness, startSink } from '../../support/sink-harness.ts';
 import { entryBytes, entryLine, goodEntry, setCell } from '../../support/test-entry.ts';
+import { completedMessage } from '../../../shared/scan/run-completed.ts';
 import { MAX_RECORDS } from '../../../shared/model/record.ts';
 
 const LINES = { module: new URL('fixtures/lines.ts', import.meta.url).pathname };
@@ -93,6 +94,18 @@ describe('a message', () => {
       'dlq-payload': 'record',
       'dlq-original-message-id': 'm',
     });
+  });
+
+  test('that tells the end of a scan is acknowledged, and holds no record', async () => {
+    await using sink = await startSink({ pipeline: { framing: 'ndjson' }, deadLetters: 'topic' });
+    const run = { id: 'r', state: 'done', startedAt: 0, dead: [], isTold: false } as const;
+    const { data, attributes } = completedMessage('exports', run);
+    expect((await sink.push({ data, attributes: { ...attributes } })).status).toBe(204);
+    expect(await sink.letters()).toEqual([]);
+    expect(sink.requests).toEqual([]);
+    const { kind } = attributes;
+    expect((await sink.push({ data, attributes: { kind: kind ?? '' } })).status).toBe(204);
+    expect(await sink.letters()).toHaveLength(1);
   });
 
   test('that is empty is one bad record by itself, and none where it holds lines', async () => {
