@@ -21,7 +21,7 @@ const ADVANCE_MILLIS = 1_000;
 /** A slot that has had nothing to do for so long ends its session: its next attempt is a minute away. */
 const IDLE_MILLIS = 15_000;
 
-export interface SlotWorkDependencies extends Omit<ReadingsDependencies, 'onEnded'> {
+export interface SlotWorkDependencies extends Omit<ReadingsDependencies, 'onRead' | 'onEnded'> {
   readonly claims: Claims<HeldSplit, SplitWrite>;
   readonly store: ScanStore;
   /** Plans and ends runs, where that is due. */
@@ -55,6 +55,9 @@ export class SlotWork {
     this.#deps = deps;
     this.#readings = new SplitReadings({
       ...deps,
+      onRead: () => {
+        this.#awake();
+      },
       onEnded: () => {
         // There is room, and others like it may be many.
         if (Object.keys(deps.session.units).length === 0) this.#nextLookAt = 0;

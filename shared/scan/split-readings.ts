@@ -30,6 +30,8 @@ export interface ReadingsDependencies {
   readonly maxConcurrentSplits: number;
   readonly runtime: Runtime;
   readonly ending: SessionEnd;
+  /** A split is read: there is room for another one. */
+  readonly onRead: () => void;
   /** A split ended, and what it came to is written. */
   readonly onEnded: () => void;
 }
@@ -42,6 +44,8 @@ interface Reading {
   place: SplitPlace;
   /** Ends this reading alone. */
   readonly cancel: AbortController;
+  /** Nothing of it is read any more: its end is being written, and others are read meanwhile. */
+  isRead: boolean;
 }
 
 /**
@@ -63,6 +67,13 @@ export class SplitReadings {
     return this.#readings.size;
   }
 
+  /** Those of them whose end is not being written. */
+  get #reading(): number {
+    let count = 0;
+    for (const { isRead } of this.#readings.values()) if (!isRead) count += 1;
+    return count;
+  }
+
   /** Whatever the slot has and nobody reads is read, as many at a time as may be; what it has no more is stopped. */
   async start(): Promise<void> {
     const { session, maxConcurrentSplits, ending } = this.#deps;
@@ -72,7 +83,7 @@ export class SplitReadings {
       if (!(id in session.units)) cancel.abort(new Error('the split is not of this slot any more'));
     }
     for (const [id, held] of Object.entries(session.units)) {
-      if (this.#readings.size >= maxConcurrentSplits || isOver()) return;
+      if (this.#reading >= maxConcurrentSplits || isOver()) return;
       if (this.#readings.has(id)) continue;
       try {
         this.#read(id, held, await this.#workOf(held.run));
@@ -144,11 +155,15 @@ export class SplitReadings {
     const stop = AbortSignal.any([ending.stop, cancel.signal, session.lost]);
     const end = AbortSignal.any([ending.end, session.lost]);
     const reader = readSplit({ id, held, work, tools, runtime, stop, end });
-    const reading: Reading = { held, reader, place: held, cancel };
+    const reading: Reading = { held, reader, place: held, cancel, isRead: false };
     this.#readings.set(id, reading);
     // What becomes of the split is written by itself, beside whatever else the slot does.
     reader.ended
-      .then((ended) => this.#ended(id, reading, ended))
+      .then((ended) => {
+        reading.isRead = true;
+        this.#deps.onRead();
+        return this.#ended(id, reading, ended);
+      })
       .catch((error: unknown) => {
         this.#onUnwritten(error);
       });
