@@ -7,7 +7,8 @@ import type {
 import { type Bound, normaliseRange, type RowRange } from '../model/row-range.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { RunOptions } from './runs/run.ts';
-import { rangesOf, type TimestampWindow } from './selection.ts';
+import { cutAtBounds } from './count-ranges.ts';
+import { rangesOf, type TimestampWindow, writtenRanges } from './selection.ts';
 
 /** What is frozen of a configuration when a run starts: a deployment in the middle of it changes nothing. Pure. */
 
@@ -18,8 +19,10 @@ export interface FrozenRun {
   readonly table: TableName;
   /** Empty: the instance's default profile. */
   readonly appProfileId: string;
-  /** United and in order. */
+  /** United and in order; of the form `count` cut where one of those that were written begins or ends. */
   readonly ranges: readonly RowRange[];
+  /** Of the form `count`: the ranges and prefixes that were written, for each of which it counts. */
+  readonly counted?: readonly RowRange[];
   /** The encoded `google.bigtable.v2.RowFilter`; absent: every cell. */
   readonly filter?: Buffer;
   readonly form: ResolvedScanForm;
@@ -37,13 +40,23 @@ export const frozenRun = (
 ): FrozenRun => ({
   table,
   appProfileId,
-  ranges: rangesOf(selection),
+  ...rangesRead(selection, form),
   ...(filter && { filter }),
   form,
   emission,
   oversizedRow: reading.oversizedRow,
   window,
 });
+
+function rangesRead(
+  selection: ResolvedScanSource['selection'],
+  form: ResolvedScanForm,
+): Pick<FrozenRun, 'ranges' | 'counted'> {
+  const ranges = rangesOf(selection);
+  if (form.kind !== 'count') return { ranges };
+  const counted = writtenRanges(selection);
+  return { ranges: cutAtBounds(ranges, counted), counted };
+}
 
 /**
  * The timestamps that a run reads.
@@ -64,12 +77,13 @@ export function windowOf(
 }
 
 /** As a document: bytes as base64, int64 as text. */
-export function writeRunOptions({ ranges, filter, window, ...plain }: FrozenRun): RunOptions {
+export function writeRunOptions({ ranges, counted, filter, window, ...plain }: FrozenRun): RunOptions {
   const { sinceMicros, untilMicros } = window;
   return JSON.stringify({
     format: OPTIONS_FORMAT,
     ...plain,
-    ranges: ranges.map(({ start, end }) => ({ start: boundJson(start), end: boundJson(end) })),
+    ranges: ranges.map(rangeJson),
+    ...(counted && { counted: counted.map(rangeJson) }),
     ...(filter && { filter: filter.toString('base64') }),
     window: {
       ...(sinceMicros !== undefined && { sinceMicros: String(sinceMicros) }),
@@ -78,16 +92,17 @@ export function writeRunOptions({ ranges, filter, window, ...plain }: FrozenRun)
   });
 }
 
-interface Written extends Omit<FrozenRun, 'ranges' | 'filter' | 'window'> {
+interface Written extends Omit<FrozenRun, 'ranges' | 'counted' | 'filter' | 'window'> {
   readonly format: number;
-  readonly ranges: readonly { readonly start: BoundJson; readonly end: BoundJson }[];
+  readonly ranges: readonly RangeJson[];
+  readonly counted?: readonly RangeJson[];
   readonly filter?: string;
   readonly window: { readonly sinceMicros?: string; readonly untilMicros?: string };
 }
 
 /** @throws {Error} where the document is of a newer format. */
 export function readRunOptions(text: RunOptions): FrozenRun {
-  const { format, ranges, filter, window, ...plain } = JSON.parse(text) as Written;
+  const { format, ranges, counted, filter, window, ...plain } = JSON.parse(text) as Written;
   if (format !== OPTIONS_FORMAT) {
     throw new Error(
       `the run was started with options of format ${format}, and this version reads ${OPTIONS_FORMAT}: deploy the version that started it, or cancel the run`,
@@ -96,7 +111,8 @@ export function readRunOptions(text: RunOptions): FrozenRun {
   const { sinceMicros, untilMicros } = window;
   return {
     ...plain,
-    ranges: ranges.map(({ start, end }) => normaliseRange({ start: boundOf(start), end: boundOf(end) })),
+    ranges: ranges.map(rangeOf),
+    ...(counted && { counted: counted.map(rangeOf) }),
     ...(filter !== undefined && { filter: Buffer.from(filter, 'base64') }),
     window: {
       ...(sinceMicros !== undefined && { sinceMicros: BigInt(sinceMicros) }),
@@ -106,6 +122,15 @@ export function readRunOptions(text: RunOptions): FrozenRun {
 }
 
 type BoundJson = { readonly kind: 'unbounded' } | { readonly kind: 'closed' | 'open'; readonly key: string };
+
+interface RangeJson {
+  readonly start: BoundJson;
+  readonly end: BoundJson;
+}
+
+const rangeJson = ({ start, end }: RowRange): RangeJson => ({ start: boundJson(start), end: boundJson(end) });
+
+const rangeOf = ({ start, end }: RangeJson): RowRange => normaliseRange({ start: boundOf(start), end: boundOf(end) });
 
 const boundJson = (bound: Bound): BoundJson =>
   bound.kind === 'unbounded' ? { kind: 'unbounded' } : { kind: bound.kind, key: bound.key.toString('base64') };

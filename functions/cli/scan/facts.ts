@@ -1,7 +1,9 @@
 import { formatRange } from '../../../shared/model/row-range.ts';
+import { countsByRange, type RangeCounts } from '../../../shared/scan/count-ranges.ts';
 import { type FrozenRun, readRunOptions } from '../../../shared/scan/run-options.ts';
 import { readRunStatus, type RunStatus } from '../../../shared/scan/runs/run-status.ts';
-import type { HeldSplit } from '../../../shared/scan/runs/split.ts';
+import { isUnderWay } from '../../../shared/scan/runs/run.ts';
+import { type HeldSplit, type Split, splitId } from '../../../shared/scan/runs/split.ts';
 import { type Figures, figuresOf, isUnattended, type Seen } from './figures.ts';
 import type { OpenedScan } from './pipeline.ts';
 import { fixOf, withoutKeys } from './problem.ts';
@@ -17,6 +19,8 @@ export interface ScanFacts extends Figures {
   readonly hasRanges: boolean;
   /** Of every problem that people can fix, by its text as it is shown. */
   readonly fixes: ReadonlyMap<string, { readonly cause: string; readonly fix: string }>;
+  /** Of a run of the form `count` that has ended, where ranges are shown: what each range and prefix holds. */
+  readonly rangeCounts?: readonly RangeCounts[];
 }
 
 export type ReadFacts = (
@@ -27,7 +31,8 @@ export type ReadFacts = (
 ) => Promise<ScanFacts | undefined>;
 
 /**
- * Reads what is shown of a run. What it goes by never changes, so that it is read once, and only when a problem is there.
+ * Reads what is shown of a run. What it goes by never changes, so that it is read once, and only when a problem is there
+ * or the run has ended.
  *
  * @param hasRanges whether row keys may be shown, as bounds of ranges and where a problem names one.
  */
@@ -48,13 +53,39 @@ export function factsReader({ name, runs }: OpenedScan, hasRanges: boolean): Rea
       const fix = fixOf(problem, place);
       return fix ? [[shown(problem), fix] as const] : [];
     });
+    // While the run goes on, every look would read the documents of all splits.
+    const rangeCounts =
+      hasRanges && !isUnderWay(status.run) ? await rangeCountsOf(status, await frozenOf(id, signal), runs, signal) : [];
     return {
+      ...(rangeCounts.length > 0 && { rangeCounts }),
       ...{ pipeline: name, status: hasRanges ? status : statusWithoutKeys(status), now, hasRanges },
       isUnattended: isUnattended(status, now),
       ...figuresOf(status, now, before),
       fixes: new Map(fixes),
     };
   };
+}
+
+/** As many documents as one read of Firestore takes without trouble. */
+const SPLITS_AT_ONCE = 500;
+
+/** By the splits' own documents, which hold everything once the run has ended. Empty for other forms. */
+async function rangeCountsOf(
+  { run }: RunStatus,
+  frozen: FrozenRun | undefined,
+  runs: OpenedScan['runs'],
+  signal: AbortSignal,
+): Promise<readonly RangeCounts[]> {
+  const { plan } = run;
+  if (!frozen?.counted || !plan) return [];
+  const splits: Split[] = [];
+  for (let first = 0; first < plan.splits; first += SPLITS_AT_ONCE) {
+    const length = Math.min(SPLITS_AT_ONCE, plan.splits - first);
+    const ids = Array.from({ length }, (_, at) => splitId(plan.id, first + at));
+    splits.push(...(await runs.readSplits(run.id, ids, signal)));
+  }
+  // Some have expired: what is left is no count of anything.
+  return splits.length === plan.splits ? countsByRange(frozen.counted, splits) : [];
 }
 
 /** Undefined where they are of a newer format: the problem is shown all the same. */
@@ -90,6 +121,7 @@ export function factsAsJson({
   isUnattended: isAlone,
   hasRanges,
   fixes,
+  rangeCounts,
   ...figures
 }: ScanFacts): string {
   const { run, splits, counts, slots, failing } = status;
@@ -112,6 +144,9 @@ export function factsAsJson({
       splits: Object.entries(units).map(([unit, held]) => split(unit, held)),
     })),
     failing: failing.map((each) => ({ ...split(each.id, each), state: each.state })),
+    ...(rangeCounts && {
+      rangeCounts: rangeCounts.map(({ range, ...own }) => ({ range: formatRange(range), ...own })),
+    }),
   };
   return JSON.stringify(shown, undefined, 2);
 }

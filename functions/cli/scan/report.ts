@@ -1,5 +1,6 @@
 import { textTable } from '../../../shared/base/text-table.ts';
 import { formatRange } from '../../../shared/model/row-range.ts';
+import type { RangeCounts } from '../../../shared/scan/count-ranges.ts';
 import type { RunStatus, SlotStatus } from '../../../shared/scan/runs/run-status.ts';
 import { isUnderWay } from '../../../shared/scan/runs/run.ts';
 import type { Split } from '../../../shared/scan/runs/split.ts';
@@ -21,6 +22,7 @@ export function scanReport(facts: ScanFacts): string {
     ...(isUnderWay(run) && slots.length > 0 ? [indented(slotTable(slots))] : []),
     ...heldLines(facts),
     ...failing.flatMap((split) => failingLines(split, facts)),
+    ...(facts.rangeCounts ? [indented(rangeTable(facts.rangeCounts))] : []),
   ].join('\n');
 }
 
@@ -93,6 +95,12 @@ const slotTable = (slots: readonly SlotStatus[]): string =>
       String(Object.keys(splits).length),
       grouped(Object.values(splits).reduce((sum, { counts }) => sum + counts.rows, 0)),
     ]),
+  ]);
+
+const rangeTable = (counts: readonly RangeCounts[]): string =>
+  textTable([
+    ['RANGE', 'ROWS', 'CELLS', 'BYTES'],
+    ...counts.map(({ range, rows, cells, bytes }) => [formatRange(range), grouped(rows), grouped(cells), size(bytes)]),
   ]);
 
 /** Of each slot; a slot has hundreds where ranges are small. */

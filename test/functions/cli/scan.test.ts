@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readRunOptions } from '../../../shared/scan/run-options.ts';
 import { failSplit, moveSplit } from '../../../shared/scan/runs/split-updates.ts';
-import { NO_COUNTS } from '../../../shared/scan/runs/split.ts';
+import { NO_COUNTS, placeOf } from '../../../shared/scan/runs/split.ts';
 import { rangesOf, RunWorld } from '../../support/run-world.ts';
 import { progressTo } from '../../support/slot-world.ts';
 import { run } from './fakes.ts';
@@ -240,6 +240,37 @@ describe('status', () => {
       code: 1,
       err: 'error: exports has no run "r3": see npm run connector -- scan list exports',
     });
+  });
+
+  test('of a run that counts shows each range and prefix once it has ended, and none with --no-ranges', async () => {
+    const counting = configOf({
+      exports: { ...scan({ form: 'count', prefixes: ['a', 'ab'] }), outputTopic: undefined },
+    });
+    await connectorWith({ config: counting }, 'start', 'exports', '--run', 'r1');
+    const options = readRunOptions(await world.store.runs.readOptions('r1', world.ended.signal));
+    world.ranges = () => Promise.resolve(options.ranges);
+    const status = (...args: readonly string[]) =>
+      connectorWith({ config: counting, scan: () => ({ runs }) }, 'status', 'exports', ...args);
+    const runs = {
+      ...world.store.runs,
+      // Splits end where they were cut, however far they came.
+      readSplits: async (id: string, ids: readonly string[], signal: AbortSignal) =>
+        (await world.store.runs.readSplits(id, ids, signal)).map((split) => ({
+          ...split,
+          range: options.ranges[placeOf(split.id)] ?? split.range,
+        })),
+    };
+    expect((await status()).out).not.toContain('RANGE');
+    await world.readAll('r1');
+    const { out } = await status();
+    expect(out).toMatch(/RANGE +ROWS +CELLS +BYTES\n +\[a, b\) +30 .*\n +\[ab, ac\) +10 /);
+    expect(JSON.parse((await status('--json')).out)).toMatchObject({
+      rangeCounts: [
+        { range: '[a, b)', rows: 30 },
+        { range: '[ab, ac)', rows: 10 },
+      ],
+    });
+    expect((await status('--no-ranges')).out).not.toContain('RANGE');
   });
 
   test('watches until the run ends', async () => {

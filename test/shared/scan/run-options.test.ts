@@ -27,6 +27,11 @@ test('options of a run are read back as they were frozen, bytes and int64 includ
   expect(readRunOptions(writeRunOptions(FROZEN))).toEqual(FROZEN);
 });
 
+test('a run that counts keeps the ranges that it counts for', () => {
+  const counting: FrozenRun = { ...FROZEN, form: { kind: 'count' }, counted: FROZEN.ranges };
+  expect(readRunOptions(writeRunOptions(counting))).toEqual(counting);
+});
+
 test('options of a newer format are refused, not misread', () => {
   const newer = writeRunOptions(FROZEN).replace('"format":1', '"format":2');
   expect(() => readRunOptions(newer)).toThrow('options of format 2, and this version reads 1');
