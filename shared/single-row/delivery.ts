@@ -67,6 +67,11 @@ export class RowTurns {
     const before = this.#last.get(row);
     const turn = before ? before.then(work, work) : work();
     this.#last.set(row, turn);
+    const forget = (): void => {
+      if (this.#last.get(row) === turn) this.#last.delete(row);
+    };
+    // A turn keeps its answer, so it is held no longer than another one may follow it.
+    turn.then(forget, forget);
     return turn;
   }
 }

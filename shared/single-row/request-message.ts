@@ -16,8 +16,9 @@ import { type Delivery, Redelivery, type RequestSink, RowTurns } from './deliver
  *
  * The order for each record is fixed: destination → request → skip → execute → verdict. Nothing is sent before every record
  * is read: of a message that must be redelivered for one of them, every request would be made again. Then requests go
- * at once, but those of one row in the order of their records. The first failure that ends the message wins, and what has not been
- * sent by then is not sent. The failure policy runs last, once nothing else of the message needs redelivery.
+ * at once, for some {@link MAX_OPEN_RECORDS} records at a time, but those of one row in the order of their records. The
+ * first failure that ends the message wins, and what has not been sent by then is not sent. The failure policy runs last,
+ * once nothing else of the message needs redelivery.
  */
 export async function answerMessage(message: PushedMessage, sink: RequestSink, signal: AbortSignal): Promise<void> {
   const records = framedRecords(message, sink.framing);
@@ -64,18 +65,31 @@ async function readRecords(
   return { asked, unreadable };
 }
 
+/** Records of a message that are asked and not answered: one that waits for its turn costs more than one that is to come. */
+const MAX_OPEN_RECORDS = 10_000;
+
 /** Makes all requests, and lets others run meanwhile; returns the records that were refused. */
 async function askAll(asked: readonly Asked[], delivery: Delivery): Promise<readonly FailedRecord[]> {
   const { sink, again } = delivery;
-  const parts: Promise<(FailedRecord | undefined)[]>[] = [];
+  const refused: FailedRecord[] = [];
+  const open = new Set<Promise<void>>();
+  const askPart = async (part: readonly Asked[]): Promise<void> => {
+    const answers = await Promise.all(part.map((one) => askRecord(one, delivery)));
+    for (const answer of answers) if (answer) refused.push(answer);
+  };
   for (let start = 0; start < asked.length && !again.isOver; start += RECORDS_PER_TURN) {
     if (start > 0) await nextTurn(sink.runtime.clock);
-    const part = Promise.all(asked.slice(start, start + RECORDS_PER_TURN).map((one) => askRecord(one, delivery)));
-    // It is awaited below; a rejection before that is not one that nobody handles.
-    part.catch(() => undefined);
-    parts.push(part);
+    if (open.size * RECORDS_PER_TURN >= MAX_OPEN_RECORDS) await Promise.race(open);
+    const part = askPart(asked.slice(start, start + RECORDS_PER_TURN));
+    open.add(part);
+    // What rejects stays, and is awaited below; a rejection before that is not one that nobody handles.
+    part.then(
+      () => open.delete(part),
+      () => undefined,
+    );
   }
-  return (await Promise.all(parts)).flat().filter((one) => one !== undefined);
+  await Promise.all(open);
+  return refused;
 }
 
 /** Only a dead letter of the sink's own form is read by the written form; nothing else loads it for reading. */

@@ -131,6 +131,21 @@ const ending = (pushed: Promise<void>): Promise<RedeliverError> =>
   );
 
 describe('a message', () => {
+  test('of very many records has 10,000 of them asked at a time, and ends when all are answered', async () => {
+    const { clock, service, published, push } = setUp({ maxInFlightRequests: 20_000 });
+    const pushed = push(Array.from({ length: 10_600 }, (_, at) => `k${at}`));
+    await clock.advance(0);
+    expect(service.calls).toHaveLength(10_000);
+    service.reply = () => counterReply(1n);
+    for (const call of service.calls.slice()) call.answer(counterReply(1n));
+    await vi.waitFor(async () => {
+      await clock.advance(0);
+      expect(service.calls).toHaveLength(10_600);
+    });
+    await pushed;
+    expect(published).toHaveLength(10_600);
+  });
+
   test('is acknowledged when every record is answered, skipped, or handed to the failure policy', async () => {
     const { service, metrics, handled, push } = setUp();
     service.reply = (call) => (wordOf(call) === 'bad' ? failure('INVALID_ARGUMENT') : counterReply(1n));
