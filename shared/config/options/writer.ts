@@ -33,7 +33,7 @@ const writerSection = z.strictObject({
     { default: '64MiB', min: 1 },
   ),
   maxConcurrentBatches: count(
-    'Batches in flight per table. Below it what waits is sent at once, at it entries gather to fuller batches. A refused batch of which a quarter is bad is narrowed down by up to eight requests at once.',
+    'Batches in flight per table. Below it what waits is sent at once, at it entries gather to fuller batches. A refused batch of which a quarter is bad is narrowed down by up to eight requests at once, so a table has at most eight times as many requests in flight; each holds an entry of maxInFlightEntries, which bounds them over all tables.',
     { default: 4, min: 1, max: 100 },
   ),
   linger: duration(
