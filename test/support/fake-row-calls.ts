@@ -1,3 +1,4 @@
+import { onAbort } from '../../shared/base/abort.ts';
 import type { RowCall, RowReply, SendRowCall } from '../../shared/model/row-call.ts';
 import type { StatusName } from '../../shared/model/status.ts';
 import {
@@ -21,7 +22,8 @@ export class FakeRowCalls {
     const { promise, resolve } = Promise.withResolvers<RowReply>();
     this.calls.push({ ...call, answer: resolve });
     for (const signal of call.signals) {
-      signal.addEventListener('abort', () => {
+      // Of one listener: a test may hold very many calls of one signal.
+      onAbort(signal, () => {
         resolve(failure('CANCELLED', 'Cancelled on client'));
       });
     }
