@@ -5,9 +5,6 @@ import { SCAN_ATTRIBUTES } from './forms/attributes.ts';
 /** The `kind` of the message that tells the end of a run: no message of rows has the attribute. */
 export const RUN_COMPLETED = 'run-completed';
 
-/** Whose run it was. */
-const PIPELINE = 'pipeline';
-
 /**
  * The message that a run is done, published behind the last of its rows, once at least: its totals in JSON, and attributes
  * to know it by. Pure.
@@ -24,7 +21,11 @@ export function completedMessage(pipeline: string, { id, startedAt, endedAt, tot
   };
   return {
     data: Buffer.from(JSON.stringify(told)),
-    attributes: { [SCAN_ATTRIBUTES.kind.name]: RUN_COMPLETED, [SCAN_ATTRIBUTES.run.name]: id, [PIPELINE]: pipeline },
+    attributes: {
+      [SCAN_ATTRIBUTES.kind.name]: RUN_COMPLETED,
+      [SCAN_ATTRIBUTES.run.name]: id,
+      [SCAN_ATTRIBUTES.pipeline.name]: pipeline,
+    },
   };
 }
 
@@ -32,4 +33,4 @@ export function completedMessage(pipeline: string, { id, startedAt, endedAt, tot
 export const tellsRunCompleted = (attributes: Readonly<Record<string, string>>): boolean =>
   attributes[SCAN_ATTRIBUTES.kind.name] === RUN_COMPLETED &&
   attributes[SCAN_ATTRIBUTES.run.name] !== undefined &&
-  attributes[PIPELINE] !== undefined;
+  attributes[SCAN_ATTRIBUTES.pipeline.name] !== undefined;

@@ -7,6 +7,7 @@ export const SCAN_ATTRIBUTES = {
   form: { name: 'form', meaning: '`row`, `cell`, `entry`, `mapping` or `module`' },
   version: { name: 'form-version', meaning: 'another one, another shape' },
   kind: { name: 'kind', meaning: '`run-completed` of the message that tells the end of a run; no other has it' },
+  pipeline: { name: 'pipeline', meaning: 'of that message: the name of the pipeline' },
 } as const;
 
 export const attributesOf = (run: string, split: string, form: Form | undefined): Readonly<Record<string, string>> => ({
