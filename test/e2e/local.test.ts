@@ -108,14 +108,14 @@ test.skipIf(missing.length > 0)(
 );
 
 test.each([
-  ['a configuration that is not there', ['--config', 'nowhere.yaml'], /nowhere\.yaml: 1 problem/],
-  ['emulators of another kind', ['--emulators', 'docker'], /Allowed choices are embedded, google, auto/],
-  ['a time scale of nothing', ['--time-scale', '0'], /a number from 1 to 1000/],
+  ['a configuration that is not there', 1, ['--config', 'nowhere.yaml'], /nowhere\.yaml: 1 problem/],
+  ['emulators of another kind', 2, ['--emulators', 'docker'], /Allowed choices are embedded, google, auto/],
+  ['a time scale of nothing', 2, ['--time-scale', '0'], /a number from 1 to 1000/],
 ])(
-  '%s ends it with code 1 and a message without a stack',
-  async (_case, args, message) => {
+  '%s ends it with code %i and a message without a stack',
+  async (_case, code, args, message) => {
     await expect(startLocal(...args)).rejects.toThrow(message);
-    expect((await local!.exited).code).toBe(1);
+    expect((await local!.exited).code).toBe(code);
     expect(local!.lastLines().join('\n')).not.toMatch(/^\s+at /m);
   },
   30_000,

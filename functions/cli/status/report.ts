@@ -1,6 +1,6 @@
 import type { Amount, CheckpointState, PipelineState, RestHead, SegmentHead } from '../../../shared/staged/state.ts';
 import { textTable } from '../../../shared/base/text-table.ts';
-import { ago, counted, duration, indented, size } from '../amounts.ts';
+import { ago, counted, duration, grouped, indented, size } from '../amounts.ts';
 import { isUnattended, type PipelineFacts } from './facts.ts';
 
 /** The report of one pipeline as lines of text. Pure. */
@@ -57,8 +57,8 @@ function checkpointRow(checkpoint: CheckpointState, committed: number, now: numb
   return [
     String(number),
     isOpen ? (sentAt === undefined ? 'completed' : 'sent') : 'committed',
-    `about ${amount.segments}`,
-    `about ${amount.envelopes}`,
+    `about ${grouped(amount.segments)}`,
+    `about ${grouped(amount.envelopes)}`,
     duration(completedAt - oldestStagedAt),
     `${duration(end - completedAt)}${unfinished}`,
     `${duration(end - oldestStagedAt)}${unfinished}`,
@@ -70,7 +70,7 @@ const restTable = (rests: readonly RestHead[], now: number): string =>
     ['SEGMENT', 'ENVELOPES', 'ATTEMPTS', 'STAGED', 'NEXT ATTEMPT', 'PROBLEM'],
     ...rests.map(({ id, envelopes, attempts, stagedAt, tryAt, problem }) => [
       id,
-      String(envelopes),
+      grouped(envelopes),
       String(attempts),
       ago(stagedAt, now),
       tryAt <= now ? 'now' : `in ${duration(tryAt - now)}`,

@@ -45,7 +45,7 @@ describe.each(LINES)('%s', { timeout: 30_000 }, (_name, line) => {
 test.each([
   ['node test/bench/bench.ts bulk --only htpp', "bulk has no case 'htpp' (did you mean http?)"],
   ['node test/bench/bench.ts bulk --runs 0', 'It is a whole number of at least 1.'],
-  ['node test/bench/bench.ts bluk', 'Allowed choices are bulk, mapping, single-row, staged.'],
+  ['node test/bench/bench.ts bluk', 'Allowed choices are bulk, mapping, scan, single-row, staged.'],
   ['node infra/tooling/build.ts --cnfig x', 'Did you mean --config?'],
   ['node functions/cli/main.ts replay-dlq orders --aply', 'Did you mean --apply?'],
   ['node functions/cli/main.ts validat', 'Did you mean validate?'],
