@@ -1,4 +1,3 @@
-import type { OutgoingMessage } from '../model/publishing.ts';
 import type { Status } from '../model/status.ts';
 import type { EmissionError } from './failure.ts';
 import type { WireMessage } from './ports.ts';
@@ -18,13 +17,56 @@ export interface Owner {
 }
 
 /** A message that waits for its turn or is on its way. */
-export interface Outbound extends WireMessage {
-  readonly message: OutgoingMessage;
+export class Outbound implements WireMessage {
   readonly owner: Owner;
   /** Its place among the messages of its owner. */
   readonly sequence: number;
+  /** What it holds of a budget, for its owner to know. */
+  held: number;
+  /** Of the encoded message, without its frame. */
+  bytes = 0;
+  slab: OutboundSlab = NOTHING;
   /** Why it is not even sent, where a look at it told. */
-  readonly problem: string | undefined;
+  problem: string | undefined = undefined;
+  start = 0;
+  end = 0;
+  data: Buffer | undefined = undefined;
+
+  constructor(owner: Owner, sequence: number, held: number) {
+    this.owner = owner;
+    this.sequence = sequence;
+    this.held = held;
+  }
+
+  confirm(): void {
+    this.owner.confirmed(this);
+    this.#leaveSlab();
+  }
+
+  /** @param failure undefined: its owner's. */
+  fail(failure: EmissionError | undefined): void {
+    this.owner.failed(this, failure);
+    this.#leaveSlab();
+  }
+
+  async refuse(problem: string, status: Status | undefined): Promise<void> {
+    await this.owner.refused(this, problem, status);
+    this.#leaveSlab();
+  }
+
+  #leaveSlab(): void {
+    const { slab } = this;
+    this.slab = NOTHING;
+    slab.leave();
+  }
 }
+
+/** Where it is written down, which is told when the message has ended. */
+interface OutboundSlab {
+  readonly buffer: Buffer;
+  leave(): void;
+}
+
+const NOTHING: OutboundSlab = { buffer: Buffer.alloc(0), leave: () => undefined };
 
 export const isHeldBack = ({ sequence, owner }: Outbound): boolean => sequence > owner.lastSequence;

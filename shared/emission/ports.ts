@@ -17,13 +17,14 @@ export interface PublishAttempt {
   readonly signals: readonly AbortSignal[];
 }
 
-/** A message as it goes on the wire: its data as it was given, everything else encoded. */
+/** A message as it goes on the wire, framed as a field of its request: what is written down, and data that follows. */
 export interface WireMessage {
-  readonly data: Buffer;
-  /** Attributes and ordering key, as fields of an encoded `PubsubMessage`. */
-  readonly fields: Buffer;
-  /** Bytes of the encoded `PubsubMessage`. */
-  readonly bytes: number;
+  /** Holds others beside it. Those of one request often follow each other, so that they are one copy. */
+  readonly slab: { readonly buffer: Buffer };
+  readonly start: number;
+  readonly end: number;
+  /** The data of a large message, which is copied only into its request; undefined where it is in the slab. */
+  readonly data: Buffer | undefined;
 }
 
 export type PublishReply =

@@ -3,41 +3,37 @@ import type { OutgoingMessage } from '../model/publishing.ts';
 import { EmissionError } from './failure.ts';
 import { Pack, packProblem } from './messages/pack.ts';
 import { partsOf } from './messages/parts.ts';
-import type { WireMessage } from './ports.ts';
+import type { Outbound } from './outbound.ts';
 import type { UnitEmission, UnitOptions } from './unit.ts';
 import { UnitMessages, type UnitSurroundings } from './unit-messages.ts';
-import type { WindowEntry } from './unit-window.ts';
-import { attributeFields, brokenRule, MAX_MESSAGE_BYTES, wireMessage } from './messages/wire-message.ts';
+import { brokenRule, MAX_MESSAGE_BYTES } from './messages/limits.ts';
+import { messageSize } from './messages/wire-message.ts';
 
-/** What a message takes of memory beside its bytes, and a record of a pack. */
+/** What a message takes of memory beside its bytes. */
 const MESSAGE_OVERHEAD_BYTES = 512;
-const RECORD_OVERHEAD_BYTES = 128;
 
 /** Room in a packed message for what is not its records, beside the attributes of its unit. */
 const PACK_ENVELOPE_BYTES = 4096;
 
-interface OpenPack<Position> {
+interface OpenPack {
   readonly pack: Pack;
-  readonly entry: WindowEntry<Position>;
+  readonly outbound: Outbound;
 }
 
 /** What one unit emits: alone or packed, whole or in parts, or set apart unsent. */
 export class Unit<Position> implements UnitEmission<Position> {
   readonly #options: UnitOptions;
   readonly #messages: UnitMessages<Position>;
-  /** Attributes of every message, encoded. */
-  readonly #common: Buffer;
   readonly #maxPackBytes: number;
   /** By ordering key, empty for none. */
-  readonly #packs = new Map<string, OpenPack<Position>>();
+  readonly #packs = new Map<string, OpenPack>();
   readonly close: () => void;
 
   /** @param onClose the unit is given back, or has failed. */
   constructor(options: UnitOptions, surroundings: UnitSurroundings, onClose: () => void) {
     this.#options = options;
     this.#messages = new UnitMessages(options, surroundings);
-    this.#common = attributeFields(options.attributes);
-    this.#maxPackBytes = MAX_MESSAGE_BYTES - PACK_ENVELOPE_BYTES - this.#common.length;
+    this.#maxPackBytes = MAX_MESSAGE_BYTES - PACK_ENVELOPE_BYTES - this.#messages.common.length;
     onAbort(this.failed, () => {
       this.#endPacks();
       onClose();
@@ -64,7 +60,7 @@ export class Unit<Position> implements UnitEmission<Position> {
   /** Bytes of the budget that wait to be packed with more. */
   get packedBytes(): number {
     let bytes = 0;
-    for (const { entry } of this.#packs.values()) bytes += entry.bytes;
+    for (const { outbound } of this.#packs.values()) bytes += outbound.held;
     return bytes;
   }
 
@@ -98,41 +94,40 @@ export class Unit<Position> implements UnitEmission<Position> {
   }
 
   #emitMessage(message: OutgoingMessage): Promise<void> | undefined {
-    const wire = wireMessage(message, this.#common);
+    const bytes = messageSize(message, this.#messages.common);
     const problem = brokenRule(message, this.#options.attributes);
-    if (problem !== undefined) return this.#emitRefused(message, wire, problem);
-    if (wire.bytes > MAX_MESSAGE_BYTES) return this.#emitOversized(message, wire);
-    return this.#emitWhole(message, wire, undefined);
+    if (problem !== undefined) return this.#emitRefused(message, bytes, problem);
+    if (bytes > MAX_MESSAGE_BYTES) return this.#emitOversized(message, bytes);
+    return this.#emitWhole(message, bytes, undefined);
   }
 
-  #emitWhole(message: OutgoingMessage, wire: WireMessage, problem: string | undefined): Promise<void> | undefined {
-    const bytes = wire.bytes + MESSAGE_OVERHEAD_BYTES;
-    const waiting = this.#messages.take(bytes);
-    if (!waiting) {
-      this.#messages.leave(this.#messages.window.enter(bytes), message, wire, problem);
+  #emitWhole(message: OutgoingMessage, bytes: number, problem: string | undefined): Promise<void> | undefined {
+    const held = bytes + MESSAGE_OVERHEAD_BYTES;
+    if (this.#messages.tryTake(held)) {
+      this.#messages.leave(this.#messages.enter(held), message, bytes, problem);
       return undefined;
     }
-    return waiting.then(() => {
-      this.#messages.leave(this.#messages.window.enter(bytes), message, wire, problem);
+    return this.#messages.take(held, () => {
+      this.#messages.leave(this.#messages.enter(held), message, bytes, problem);
     });
   }
 
-  #emitRefused(message: OutgoingMessage, wire: WireMessage, problem: string): Promise<void> | undefined {
+  #emitRefused(message: OutgoingMessage, bytes: number, problem: string): Promise<void> | undefined {
     const { failurePolicy, topic } = this.#options;
-    if (failurePolicy === 'dead-letter') return this.#emitWhole(message, wire, problem);
+    if (failurePolicy === 'dead-letter') return this.#emitWhole(message, bytes, problem);
     return this.#failNow(new EmissionError('refused', `a message for ${topic} breaks a rule of Pub/Sub: ${problem}`));
   }
 
-  #emitOversized(message: OutgoingMessage, wire: WireMessage): Promise<void> | undefined {
+  #emitOversized(message: OutgoingMessage, bytes: number): Promise<void> | undefined {
     const { oversizedMessage, topic } = this.#options;
-    const problem = `a message has ${wire.bytes} bytes with its attributes, above the ${MAX_MESSAGE_BYTES} that are published`;
+    const problem = `a message has ${bytes} bytes with its attributes, above the ${MAX_MESSAGE_BYTES} that are published`;
     switch (oversizedMessage) {
       case 'fail':
         return this.#failNow(new EmissionError('oversized', `${topic}: ${problem}; see oversizedMessage`));
       case 'quarantine':
-        return this.#emitWhole(message, wire, problem);
+        return this.#emitWhole(message, bytes, problem);
       case 'parts':
-        return this.#emitParts(message, wire.fields.length);
+        return this.#emitParts(message, bytes - message.data.length);
     }
   }
 
@@ -156,21 +151,19 @@ export class Unit<Position> implements UnitEmission<Position> {
       // Nothing of its key may leave after it that came before.
       this.#closePack(message.orderingKey ?? '');
       if (problem === undefined) return this.#emitMessage(message);
-      return this.#emitRefused(message, wireMessage(message, this.#common), problem);
+      return this.#emitRefused(message, messageSize(message, this.#messages.common), problem);
     }
-    const bytes = message.data.length + RECORD_OVERHEAD_BYTES;
-    const waiting = this.#messages.take(bytes);
-    if (!waiting) {
+    const bytes = message.data.length + 1;
+    if (this.#messages.tryTake(bytes)) {
       this.#pack(message, bytes);
       return undefined;
     }
-    return waiting.then(() => {
+    return this.#messages.take(bytes, () => {
       this.#pack(message, bytes);
     });
   }
 
   #pack({ data, orderingKey }: OutgoingMessage, bytes: number): void {
-    const { window } = this.#messages;
     const key = orderingKey ?? '';
     let open = this.#packs.get(key);
     if (open && open.pack.bytes + data.length + 1 > this.#maxPackBytes) {
@@ -178,11 +171,11 @@ export class Unit<Position> implements UnitEmission<Position> {
       open = undefined;
     }
     if (!open) {
-      open = { pack: new Pack(orderingKey), entry: window.enter(0) };
+      open = { pack: new Pack(orderingKey), outbound: this.#messages.enter(0) };
       this.#packs.set(key, open);
     }
     open.pack.add(data);
-    window.grow(open.entry, bytes);
+    open.outbound.held += bytes;
     if (open.pack.records >= this.#options.maxRecordsPerMessage) this.#closePack(key);
   }
 
@@ -190,26 +183,26 @@ export class Unit<Position> implements UnitEmission<Position> {
     const open = this.#packs.get(key);
     if (!open) return;
     this.#packs.delete(key);
-    const { pack, entry } = open;
+    const { pack, outbound } = open;
     const { attributes, failurePolicy, topic } = this.#options;
-    const message = pack.close();
-    const problem = brokenRule(message, attributes);
+    const packed = pack.close();
+    const problem = brokenRule(packed, attributes);
     if (problem === undefined || failurePolicy === 'dead-letter') {
-      this.#messages.leave(entry, message, wireMessage(message, this.#common), problem);
+      this.#messages.leave(outbound, packed, messageSize(packed, this.#messages.common), problem);
     } else {
       const text = `a packed message for ${topic} breaks a rule of Pub/Sub: ${problem}`;
-      this.#messages.failEntry(entry, new EmissionError('refused', text));
+      this.#messages.failed(outbound, new EmissionError('refused', text));
     }
   }
 
   /** The unit has failed: what is packed leaves if it comes before the failure, and ends here if not. */
   #endPacks(): void {
-    for (const [key, { entry }] of this.#packs) {
-      if (entry.sequence <= this.#messages.lastSequence) {
+    for (const [key, { outbound }] of this.#packs) {
+      if (outbound.sequence <= this.#messages.lastSequence) {
         this.#closePack(key);
       } else {
         this.#packs.delete(key);
-        this.#messages.failEntry(entry, undefined);
+        this.#messages.failed(outbound, undefined);
       }
     }
   }

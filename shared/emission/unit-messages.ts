@@ -1,19 +1,15 @@
 import { onAbort } from '../base/abort.ts';
 import { abortReason } from '../base/clock.ts';
 import { toError } from '../base/errors.ts';
-import type { OutgoingMessage } from '../model/publishing.ts';
 import type { Status } from '../model/status.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { EmissionError } from './failure.ts';
 import type { UnitOptions } from './unit.ts';
-import type { Outbound, Owner } from './outbound.ts';
-import type { WireMessage } from './ports.ts';
+import type { OutgoingMessage } from '../model/publishing.ts';
+import { Outbound, type Owner } from './outbound.ts';
 import type { TopicPublisher } from './publishing/topic-publisher.ts';
-import { UnitWindow, type WindowEntry } from './unit-window.ts';
-
-interface UnitMessage<Position> extends Outbound {
-  readonly entry: WindowEntry<Position>;
-}
+import { attributeFields, readMessage } from './messages/wire-message.ts';
+import { UnitWindow } from './unit-window.ts';
 
 export interface UnitSurroundings {
   readonly budget: ByteBudget;
@@ -30,6 +26,8 @@ export interface UnitSurroundings {
  */
 export class UnitMessages<Position> implements Owner {
   readonly window = new UnitWindow<Position>();
+  /** Attributes of every message, encoded. */
+  readonly common: Buffer;
   readonly #options: UnitOptions;
   readonly #with: UnitSurroundings;
   readonly #failing = new AbortController();
@@ -38,6 +36,7 @@ export class UnitMessages<Position> implements Owner {
   #lastSequence = Infinity;
 
   constructor(options: UnitOptions, surroundings: UnitSurroundings) {
+    this.common = attributeFields(options.attributes);
     this.#options = options;
     this.#with = surroundings;
   }
@@ -56,54 +55,56 @@ export class UnitMessages<Position> implements Owner {
   }
 
   /**
-   * Takes bytes of the budget for what is about to enter the window; undefined where there is nothing to wait for.
-   * Rejects with the failure when the unit fails before.
+   * Takes bytes of the budget for what is about to enter the window, and then calls `use`. Rejects with the failure when the unit fails before.
    */
-  take(bytes: number): Promise<void> | undefined {
+  take(bytes: number, use: () => void): Promise<void> {
     const { budget } = this.#with;
-    if (budget.tryTake(bytes)) return undefined;
     return budget.take(bytes, this.failing).then(() => {
-      if (!this.#failure) return;
-      budget.give(bytes);
-      throw this.#failure;
+      if (this.#failure) {
+        budget.give(bytes);
+        throw this.#failure;
+      }
+      use();
     });
   }
 
-  /** Hands an entry's message to the publisher. */
-  leave(
-    entry: WindowEntry<Position>,
-    message: OutgoingMessage,
-    { fields, bytes }: WireMessage,
-    problem?: string,
-  ): void {
-    const { sequence } = entry;
-    const { data } = message;
-    const outbound: UnitMessage<Position> = { data, fields, bytes, message, owner: this, sequence, problem, entry };
-    this.#with.publisher.add(outbound);
+  /** Takes the bytes if there is nothing to wait for: the path of nearly every message, without a promise. */
+  tryTake(bytes: number): boolean {
+    return this.#with.budget.tryTake(bytes);
   }
 
-  confirmed(message: Outbound): void {
-    const { entry } = message as UnitMessage<Position>;
-    if (entry.state !== 'open') return;
-    this.window.confirm(entry);
-    this.#ended(entry);
+  /** Takes a place in the window for a message whose bytes are taken. What it is made of may come later. */
+  enter(held: number): Outbound {
+    return new Outbound(this, this.window.enter(), held);
   }
 
-  failed(message: Outbound, failure: EmissionError | undefined): void {
-    this.failEntry((message as UnitMessage<Position>).entry, failure);
+  /**
+   * Hands a message over to be published.
+   *
+   * @param bytes its size as {@link messageSize} tells it.
+   */
+  leave(outbound: Outbound, message: OutgoingMessage, bytes: number, problem: string | undefined): void {
+    outbound.bytes = bytes;
+    outbound.problem = problem;
+    this.#with.publisher.add(outbound, message, this.common);
   }
 
-  /** @param failure undefined: an earlier entry's. */
-  failEntry(entry: WindowEntry<Position>, failure: EmissionError | undefined): void {
-    if (entry.state !== 'open') return;
-    const reason = failure ?? this.#failure ?? new EmissionError('ended', 'the unit was given up');
-    this.window.fail(entry, reason);
-    this.fail(reason, entry.sequence - 1);
-    this.#ended(entry);
+  confirmed({ sequence, held }: Outbound): void {
+    if (!this.window.isOpen(sequence)) return;
+    this.window.confirm(sequence);
+    this.#ended(held);
+  }
+
+  /** @param failure undefined: an earlier message's. */
+  failed({ sequence, held }: Outbound, failure: EmissionError | undefined): void {
+    if (!this.window.isOpen(sequence)) return;
+    this.window.fail(sequence);
+    this.fail(failure ?? this.#failure ?? new EmissionError('ended', 'the unit was given up'), sequence - 1);
+    this.#ended(held);
   }
 
   async refused(message: Outbound, problem: string, status: Status | undefined): Promise<void> {
-    const { failurePolicy, setApart, topic, attributes } = this.#options;
+    const { failurePolicy, setApart, topic } = this.#options;
     // What is not even sent is here only to be set apart: under the other policy it failed at once.
     if (message.problem === undefined && failurePolicy === 'fail') {
       this.failed(
@@ -112,10 +113,8 @@ export class UnitMessages<Position> implements Owner {
       );
       return;
     }
-    const original = message.message;
     try {
-      const whole = { ...original, attributes: { ...attributes, ...original.attributes } };
-      await setApart({ message: whole, problem, status }, this.#with.signal);
+      await setApart({ message: readMessage(message), problem, status }, this.#with.signal);
     } catch (thrown) {
       const cause = toError(thrown);
       const text = `a message that ${topic} does not take could not be set apart: ${cause.message}`;
@@ -129,7 +128,7 @@ export class UnitMessages<Position> implements Owner {
   fail(failure: EmissionError, lastSequence: number): void {
     const isFirst = this.#failure === undefined;
     this.#failure ??= failure;
-    this.window.poison(failure);
+    this.window.poison();
     if (!isFirst && lastSequence >= this.#lastSequence) return;
     this.#lastSequence = lastSequence;
     this.#with.publisher.dropHeldBack();
@@ -153,8 +152,8 @@ export class UnitMessages<Position> implements Owner {
     });
   }
 
-  #ended({ bytes }: WindowEntry<Position>): void {
-    this.#with.budget.give(bytes);
+  #ended(held: number): void {
+    this.#with.budget.give(held);
     if (!this.window.isIdle) return;
     for (const settle of this.#onIdle) settle();
     this.#onIdle.clear();

@@ -1,42 +1,29 @@
-import { Queue } from '../base/queue.ts';
+/** A place in the window, by what became of it. */
+const OPEN = 1;
+const CONFIRMED = 2;
+const FAILED = 3;
 
-/** A place in the window of a unit: one message on its way, or several that are one decision. */
-export interface WindowEntry<Position> {
-  /** Bytes that it holds of the budget. */
-  bytes: number;
-  /** Grows with every entry of the window. */
-  readonly sequence: number;
-  state: 'open' | 'confirmed' | 'failed';
-  /** Where the unit stands once this entry and all before it are confirmed. */
-  position: Position | undefined;
-}
+/** A power of two, so that a sequence number wraps by a mask. */
+const MIN_PLACES = 64;
 
 /**
- * What one unit has handed on and how far that is durable. Messages enter in the order in which they leave and are
- * confirmed in any; the position goes to the end of the contiguous confirmed run. Pure.
+ * What one unit has handed on and how far that is durable. Messages enter in the order in which they leave, and are
+ * confirmed in any; the position goes to the end of the contiguous confirmed run. Pure, and kept in a ring of numbers: what
+ * many ordering keys confirm is scattered over the window, and a look at an object of each would cost more than all else.
  *
- * What must stay true: a position that is told never passes an entry that is not confirmed, and never goes back; after
+ * What must stay true: a position that is told never passes a message that is not confirmed, and never goes back; after
  * the first failure nothing behind it counts.
  */
 export class UnitWindow<Position> {
-  /** Entries that are not confirmed, and those behind them, in order. */
-  readonly #entries = new Queue<WindowEntry<Position>>();
-  #last: WindowEntry<Position> | undefined;
-  #entered = 0;
+  #states = new Uint8Array(MIN_PLACES);
+  /** Where the unit stands once the message of this place and all before it are confirmed. */
+  #positions = new Array<Position | undefined>(MIN_PLACES);
+  /** The first that is not confirmed, and the next to enter. Sequence numbers begin with 1. */
+  #first = 1;
+  #next = 1;
   #open = 0;
-  #bytes = 0;
-  #failure: Error | undefined;
+  #isPoisoned = false;
   #committable: Position | undefined;
-
-  /** Bytes of the entries that have not ended. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** The first failure: the unit must be read again from its position. */
-  get failure(): Error | undefined {
-    return this.#failure;
-  }
 
   /** Nothing is on its way any more. */
   get isIdle(): boolean {
@@ -45,58 +32,58 @@ export class UnitWindow<Position> {
 
   /** Everything that was handed on is confirmed, and nothing failed. */
   get isConfirmed(): boolean {
-    return this.#failure === undefined && this.#entries.length === 0;
+    return !this.#isPoisoned && this.#first === this.#next;
   }
 
-  enter(bytes: number): WindowEntry<Position> {
-    if (this.#failure) throw new Error('a unit whose window is poisoned hands nothing on', { cause: this.#failure });
-    const entry: WindowEntry<Position> = {
-      bytes,
-      sequence: (this.#entered += 1),
-      state: 'open',
-      position: undefined,
-    };
-    this.#entries.push(entry);
-    this.#last = entry;
+  /** @returns the sequence number of the place: it grows with every message. */
+  enter(): number {
+    if (this.#isPoisoned) throw new Error('a unit whose window is poisoned hands nothing on');
+    const sequence = this.#next;
+    if (sequence - this.#first === this.#states.length) this.#grow();
+    this.#states[sequence & (this.#states.length - 1)] = OPEN;
+    this.#next = sequence + 1;
     this.#open += 1;
-    this.#bytes += bytes;
-    return entry;
+    return sequence;
   }
 
-  /** More is packed into an entry that has not left. */
-  grow(entry: WindowEntry<Position>, bytes: number): void {
-    entry.bytes += bytes;
-    this.#bytes += bytes;
+  isOpen(sequence: number): boolean {
+    return sequence >= this.#first && this.#states[sequence & (this.#states.length - 1)] === OPEN;
   }
 
   /**
    * The unit has come to `position`: everything up to it is in what entered so far, or needs no publishing. A later
-   * position behind the same entries takes its place. Of no account once the window is poisoned.
+   * position behind the same message takes its place. Of no account once the window is poisoned.
    */
   pass(position: Position): void {
-    if (this.#failure) return;
-    if (this.#entries.length === 0) this.#committable = position;
-    else if (this.#last) this.#last.position = position;
+    if (this.#isPoisoned) return;
+    if (this.#first === this.#next) this.#committable = position;
+    else this.#positions[(this.#next - 1) & (this.#states.length - 1)] = position;
   }
 
-  confirm(entry: WindowEntry<Position>): void {
-    this.#end(entry, 'confirmed');
-    for (let head = this.#entries.head; head?.state === 'confirmed'; head = this.#entries.head) {
-      if (head.position !== undefined) this.#committable = head.position;
-      this.#entries.take();
+  confirm(sequence: number): void {
+    this.#end(sequence, CONFIRMED);
+    const states = this.#states;
+    const mask = states.length - 1;
+    while (this.#first < this.#next && states[this.#first & mask] === CONFIRMED) {
+      const place = this.#first & mask;
+      const position = this.#positions[place];
+      if (position !== undefined) {
+        this.#committable = position;
+        this.#positions[place] = undefined;
+      }
+      this.#first += 1;
     }
-    if (this.#entries.length === 0) this.#last = undefined;
   }
 
-  /** The entry will not be confirmed: it poisons the window. */
-  fail(entry: WindowEntry<Position>, failure: Error): void {
-    this.#end(entry, 'failed');
-    this.poison(failure);
+  /** The message will not be confirmed: it poisons the window. */
+  fail(sequence: number): void {
+    this.#end(sequence, FAILED);
+    this.poison();
   }
 
   /** Nothing that would enter or pass from now on counts. What entered before goes on to its end, and counts. */
-  poison(failure: Error): void {
-    this.#failure ??= failure;
+  poison(): void {
+    this.#isPoisoned = true;
   }
 
   /** The newest position that may be committed; undefined when none is newer than the one taken before. */
@@ -106,10 +93,21 @@ export class UnitWindow<Position> {
     return position;
   }
 
-  #end(entry: WindowEntry<Position>, state: 'confirmed' | 'failed'): void {
-    if (entry.state !== 'open') throw new Error(`an entry of a window ended twice: ${entry.state}, then ${state}`);
-    entry.state = state;
+  #end(sequence: number, state: typeof CONFIRMED | typeof FAILED): void {
+    if (!this.isOpen(sequence)) throw new Error(`message ${sequence} of a window ended twice`);
+    this.#states[sequence & (this.#states.length - 1)] = state;
     this.#open -= 1;
-    this.#bytes -= entry.bytes;
+  }
+
+  #grow(): void {
+    const states = new Uint8Array(this.#states.length * 2);
+    const positions = new Array<Position | undefined>(states.length);
+    for (let sequence = this.#first; sequence < this.#next; sequence += 1) {
+      const place = sequence & (this.#states.length - 1);
+      states[sequence & (states.length - 1)] = this.#states[place] as number;
+      positions[sequence & (states.length - 1)] = this.#positions[place];
+    }
+    this.#states = states;
+    this.#positions = positions;
   }
 }

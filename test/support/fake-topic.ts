@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
-import type { PublishAttempt, PublishReply, SendPublish, WireMessage } from '../../shared/emission/ports.ts';
+import { readMessage } from '../../shared/emission/messages/wire-message.ts';
+import type { PublishAttempt, PublishReply, SendPublish } from '../../shared/emission/ports.ts';
 import type { Status, StatusName } from '../../shared/model/status.ts';
-import { PubsubMessage } from '../../shared/proto/google/pubsub/v1/pubsub.ts';
 
 /** What becomes of one attempt. Delays are milliseconds of the clock. */
 export type TopicEffect =
@@ -27,12 +27,6 @@ export interface Attempted {
 }
 
 export const status = (code: StatusName, message = code.toLowerCase()): Status => ({ code, message });
-
-/** A message as the service reads it. */
-export function readWire({ data, fields }: WireMessage): PubsubMessage {
-  const message = PubsubMessage.decode(fields);
-  return { ...message, data };
-}
 
 const LATENCY_MILLIS = 1;
 
@@ -80,7 +74,7 @@ export class FakeTopic {
   #receive({ messages }: PublishAttempt): { readonly effect: TopicEffect; readonly messages: readonly Published[] } {
     this.outstanding += 1;
     this.maxOutstanding = Math.max(this.maxOutstanding, this.outstanding);
-    const read = messages.map(readWire).map(({ data, orderingKey, attributes }) => ({
+    const read = messages.map(readMessage).map(({ data, orderingKey = '', attributes }) => ({
       text: data.toString(),
       key: orderingKey,
       attributes,
@@ -89,7 +83,7 @@ export class FakeTopic {
     const attempted: Attempted = {
       texts: read.map(({ text }) => text),
       key: read[0]?.key ?? '',
-      bytes: messages.reduce((sum, { bytes }) => sum + bytes, 0),
+      bytes: messages.reduce((sum, { start, end, data }) => sum + end - start + (data?.length ?? 0), 0),
       at: this.#clock.now(),
     };
     this.attempts.push(attempted);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { attributeFields, wireMessage } from '../../shared/emission/messages/wire-message.ts';
 import type { PublishReply, SendPublish, WireMessage } from '../../shared/emission/ports.ts';
 import { status, type TopicEffect } from './fake-topic.ts';
+import { wireMessage } from './wire-message.ts';
 
 /** An implementation of the port before the topic `projects/p/topics/out`, and what can be done to it. */
 export interface SendPublishSubject {
@@ -14,11 +14,10 @@ export interface SendPublishSubject {
 }
 
 const TOPIC = 'projects/p/topics/out';
-const NOTHING = attributeFields({});
 
 const wire = (text: string, orderingKey?: string): WireMessage => {
   const message = { data: Buffer.from(text), attributes: { a: '1' } };
-  return wireMessage(orderingKey === undefined ? message : { ...message, orderingKey }, NOTHING);
+  return wireMessage(orderingKey === undefined ? message : { ...message, orderingKey });
 };
 
 /** What every implementation of the port promises: one attempt, all of its messages or none, and always an ending. */

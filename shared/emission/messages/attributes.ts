@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { sha256 } from './ordering-key.ts';
-import { MAX_VALUE_BYTES } from './wire-message.ts';
+import { MAX_VALUE_BYTES } from './limits.ts';
 
 /** The attributes that emission sets. Pure data: the tables of the documentation are held to it. */
 export const EMISSION_ATTRIBUTES = {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { MAX_VALUE_BYTES } from './wire-message.ts';
+import { MAX_VALUE_BYTES } from './limits.ts';
 
 /** By which key the messages of a row are ordered: none, each row's own, or that of one of so many groups of rows. */
 export type OrderingKeys = 'none' | 'row' | number;
@@ -36,7 +36,10 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 /** FNV-1a of 32 bits, stirred once more, because keys often differ in their last bytes alone. */
 function hash(bytes: Buffer): number {
   let state = 0x811c9dc5;
-  for (const byte of bytes) state = Math.imul(state ^ byte, 0x01000193);
+  const { length } = bytes;
+  let at = 0;
+  // An iterator of bytes would cost three times as much.
+  while (at < length) state = Math.imul(state ^ (bytes[at++] as number), 0x01000193);
   state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
   state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
   return (state ^ (state >>> 16)) >>> 0;

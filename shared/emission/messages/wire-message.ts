@@ -3,88 +3,114 @@ import type { OutgoingMessage } from '../../model/publishing.ts';
 import type { WireMessage } from '../ports.ts';
 
 /**
- * The encoding of a `PubsubMessage`, all but its data, which is copied once, into the request. Pure; a property test holds
- * it to the generated encoder.
+ * The encoding of a `PubsubMessage` as a field of its request: attributes, ordering key, data. Pure; a property test holds
+ * it to the generated decoder.
  */
 
-/** The most that a message or a request may take, its attributes and framing included (the service's limit is 10 MB). */
-export const MAX_MESSAGE_BYTES = 9_500_000;
-
-const MAX_ATTRIBUTES = 100;
-const MAX_NAME_BYTES = 256;
-/** Of an attribute's value, and of an ordering key. */
-export const MAX_VALUE_BYTES = 1024;
-
 // Tags: (field number << 3) | wire type. All of these are one byte.
+const REQUEST_MESSAGES = 0x12;
+const DATA = 0x0a;
 const ATTRIBUTES = 0x12;
 const ORDERING_KEY = 0x2a;
 const NAME = 0x0a;
 const VALUE = 0x12;
 
-/** Bytes that a field of bytes takes: its tag, length and content. */
-const fieldSize = (length: number): number => 1 + varintSize(length) + length;
-
-/** Bytes of the encoded message. */
-const messageSize = (dataLength: number, fieldsLength: number): number =>
-  (dataLength === 0 ? 0 : fieldSize(dataLength)) + fieldsLength;
-
 /** The attributes as fields of a message. An attribute that occurs again later in the message replaces an earlier one. */
 export function attributeFields(attributes: Readonly<Record<string, string>>): Buffer {
-  return encodeFields(attributes, undefined, NOTHING);
-}
-
-/** @param common encoded attributes that the message has besides its own. */
-export function wireMessage({ data, attributes, orderingKey }: OutgoingMessage, common: Buffer): WireMessage {
-  const fields = encodeFields(attributes, orderingKey, common);
-  return { data, fields, bytes: messageSize(data.length, fields.length) };
+  let size = 0;
+  for (const name in attributes) size += fieldSize(pairSize(name, attributes[name] ?? ''));
+  const target = Buffer.allocUnsafe(size);
+  writeAttributes(target, 0, attributes);
+  return target;
 }
 
 /**
- * The rule of the service that the message breaks, as a sentence; undefined where there is none. Its size is not looked
- * at.
+ * Bytes of the encoded `PubsubMessage`.
  *
- * @param common attributes that the message has besides its own.
+ * @param common encoded attributes that the message has besides its own.
  */
-export function brokenRule(
-  { data, attributes, orderingKey = '' }: OutgoingMessage,
-  common: Readonly<Record<string, string>>,
-): string | undefined {
-  let count = 0;
-  for (const name in attributes) {
-    count += 1;
-    if (name === '' || name.startsWith('goog')) return `the attribute name ${quoted(name)} is not allowed`;
-    if (isLonger(name, MAX_NAME_BYTES)) return `the name of attribute ${quoted(name)} has more than 256 bytes`;
-    if (isLonger(attributes[name] ?? '', MAX_VALUE_BYTES)) return `attribute ${quoted(name)} has more than 1,024 bytes`;
-  }
-  if (isLonger(orderingKey, MAX_VALUE_BYTES)) return 'the ordering key has more than 1,024 bytes';
-  if (count + Object.keys(common).length > MAX_ATTRIBUTES && unionSize(attributes, common) > MAX_ATTRIBUTES) {
-    return 'there are more than 100 attributes';
-  }
-  if (data.length === 0 && unionSize(attributes, common) === 0) return 'a message without data needs an attribute';
-  return undefined;
+export function messageSize({ data, attributes, orderingKey }: OutgoingMessage, common: Buffer): number {
+  let size = common.length + (data.length === 0 ? 0 : fieldSize(data.length));
+  for (const name in attributes) size += fieldSize(pairSize(name, attributes[name] ?? ''));
+  return orderingKey === undefined ? size : size + textSize(orderingKey);
 }
 
-const quoted = (name: string): string => JSON.stringify(name.slice(0, 64));
+/** Bytes of a message of so many bytes with its frame. */
+export const framedSize = (bytes: number): number => fieldSize(bytes);
 
-/** Nearly every text is so short that its bytes need not be counted. */
-const isLonger = (text: string, bytes: number): boolean =>
-  text.length > bytes / 3 && (text.length > bytes || Buffer.byteLength(text) > bytes);
-
-const unionSize = (one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): number =>
-  new Set([...Object.keys(one), ...Object.keys(other)]).size;
-
-function encodeFields(
-  attributes: Readonly<Record<string, string>>,
-  orderingKey: string | undefined,
+/**
+ * Writes a message of `bytes` bytes with its frame at `start` and returns where it ends; its data, which is last, only
+ * where `withData` says so.
+ */
+export function writeMessage(
+  target: Buffer,
+  start: number,
+  { data, attributes, orderingKey }: OutgoingMessage,
   common: Buffer,
-): Buffer {
-  let size = common.length;
-  for (const name in attributes) size += fieldSize(pairSize(name, attributes[name] ?? ''));
-  if (orderingKey !== undefined) size += textSize(orderingKey);
-  if (size === common.length) return common;
-  const target = Buffer.allocUnsafe(size);
-  target.set(common, 0);
-  let at = common.length;
+  bytes: number,
+  withData: boolean,
+): number {
+  target[start] = REQUEST_MESSAGES;
+  let at = writeVarint(target, start + 1, bytes);
+  target.set(common, at);
+  at = writeAttributes(target, at + common.length, attributes);
+  if (orderingKey !== undefined) at = writeText(target, at, ORDERING_KEY, orderingKey);
+  if (data.length === 0) return at;
+  target[at] = DATA;
+  at = writeVarint(target, at + 1, data.length);
+  if (!withData) return at;
+  target.set(data, at);
+  return at + data.length;
+}
+
+/** The message as it was given, with all of its attributes. */
+export function readMessage({ slab, start, end, data: behind }: WireMessage): OutgoingMessage {
+  const attributes: Record<string, string> = {};
+  let data: Buffer = NOTHING;
+  let orderingKey: string | undefined;
+  const frame = slab.buffer.subarray(start, end);
+  const [, at] = readVarint(frame, 1);
+  for (const { tag, content } of fieldsIn(frame.subarray(at))) {
+    if (tag === DATA) data = behind ?? Buffer.from(content);
+    else if (tag === ORDERING_KEY) orderingKey = content.toString();
+    else {
+      let name = '';
+      let value = '';
+      for (const half of fieldsIn(content)) {
+        if (half.tag === NAME) name = half.content.toString();
+        else value = half.content.toString();
+      }
+      attributes[name] = value;
+    }
+  }
+  return orderingKey === undefined ? { data, attributes } : { data, attributes, orderingKey };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** The length-delimited fields of what this file has written. */
+function* fieldsIn(bytes: Buffer): Generator<{ readonly tag: number; readonly content: Buffer }> {
+  for (let at = 0; at < bytes.length;) {
+    const tag = bytes[at] ?? 0;
+    const [length, from] = readVarint(bytes, at + 1);
+    yield { tag, content: bytes.subarray(from, from + length) };
+    at = from + length;
+  }
+}
+
+/** The value that is written at `start`, and where it ends. */
+function readVarint(bytes: Buffer, start: number): readonly [number, number] {
+  let value = 0;
+  let at = start;
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[at++] ?? 0;
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return [value, at];
+  }
+}
+
+function writeAttributes(target: Buffer, start: number, attributes: Readonly<Record<string, string>>): number {
+  let at = start;
   for (const name in attributes) {
     const value = attributes[name] ?? '';
     target[at] = ATTRIBUTES;
@@ -92,11 +118,11 @@ function encodeFields(
     at = writeText(target, at, NAME, name);
     at = writeText(target, at, VALUE, value);
   }
-  if (orderingKey !== undefined) writeText(target, at, ORDERING_KEY, orderingKey);
-  return target;
+  return at;
 }
 
-const NOTHING = Buffer.alloc(0);
+/** Bytes that a field of bytes takes: its tag, length and content. */
+const fieldSize = (length: number): number => 1 + varintSize(length) + length;
 
 const pairSize = (name: string, value: string): number => textSize(name) + textSize(value);
 

@@ -56,7 +56,7 @@ export async function deliver(messages: readonly Outbound[], course: Course, pla
     const cause = toError(thrown);
     course.runtime.logger.log('ERROR', 'a delivery failed', { error: describeError(cause) });
     const failure = new EmissionError('unhandled', `a delivery failed: ${cause.message}`, { cause });
-    for (const message of messages) message.owner.failed(message, failure);
+    for (const message of messages) message.fail(failure);
   }
 }
 
@@ -65,11 +65,18 @@ async function deliverInOrder(messages: readonly Outbound[], course: Course, pla
   /** So many are sent at once: halved by a refusal, doubled by a confirmation, until the refused one is alone. */
   let width = MAX_MESSAGES;
   let failures = 0;
-  while ((rest = withoutHeldBack(rest)).length > 0) {
+  // A look at every message would be paid by all of them: nothing that is held back was taken, and few owners fail.
+  let { drops } = course.state;
+  while (rest.length > 0) {
+    if (drops !== course.state.drops) {
+      ({ drops } = course.state);
+      rest = withoutHeldBack(rest);
+      continue;
+    }
     const first = rest[0] as Outbound;
     if (course.signal.aborted) {
       const ended = endedBy(course.signal);
-      for (const message of rest) message.owner.failed(message, ended);
+      for (const message of rest) message.fail(ended);
       return;
     }
     if (first.problem !== undefined) {
@@ -86,7 +93,7 @@ async function deliverInOrder(messages: readonly Outbound[], course: Course, pla
     course.state.learn(verdict);
     switch (verdict.kind) {
       case 'confirmed':
-        for (const message of sent) message.owner.confirmed(message);
+        confirm(sent, course);
         rest = rest.slice(sent.length);
         width *= 2;
         failures = 0;
@@ -109,7 +116,7 @@ async function deliverInOrder(messages: readonly Outbound[], course: Course, pla
 
 async function refused(message: Outbound, problem: string, place: Place, status?: Status): Promise<void> {
   place.leave();
-  await message.owner.refused(message, problem, status);
+  await message.refuse(problem, status);
   await place.retake();
 }
 
@@ -129,18 +136,22 @@ async function attempt(messages: readonly Outbound[], course: Course): Promise<P
     reply = { kind: 'failed', status: { code: 'UNKNOWN', message }, isUnsent: false };
   }
   metrics.record('publishLatency', clock.now() - startedAt);
-  if (reply.kind === 'confirmed') {
-    metrics.count('messagesPublished', messages.length);
-    metrics.count(
-      'bytesPublished',
-      messages.reduce((sum, { bytes }) => sum + bytes, 0),
-    );
-  }
   return reply;
 }
 
-/** What leaves in the next request. */
+function confirm(messages: readonly Outbound[], { runtime: { metrics } }: Course): void {
+  let bytes = 0;
+  for (const message of messages) {
+    bytes += message.bytes;
+    message.confirm();
+  }
+  metrics.count('messagesPublished', messages.length);
+  metrics.count('bytesPublished', bytes);
+}
+
+/** What leaves in the next request: nearly always all that was taken together. */
 function fill(messages: readonly Outbound[], pace: Pace, width: number): readonly Outbound[] {
+  if (pace.share === 1 && width >= messages.length) return messages;
   const belongs = requestFill(pace, width);
   const end = messages.findIndex((message) => !belongs(message));
   return end < 0 ? messages : messages.slice(0, end);
@@ -151,7 +162,7 @@ function withoutHeldBack(messages: readonly Outbound[]): readonly Outbound[] {
   if (!messages.some(isHeldBack)) return messages;
   return messages.filter((message) => {
     if (!isHeldBack(message)) return true;
-    message.owner.failed(message, undefined);
+    message.fail(undefined);
     return false;
   });
 }
@@ -161,7 +172,7 @@ function withoutFailed(messages: readonly Outbound[], failure: EmissionError | u
   if (!failure) return messages;
   return messages.filter((message) => {
     if (isHeldBack(message)) return true;
-    message.owner.failed(message, failure);
+    message.fail(failure);
     return false;
   });
 }

@@ -3,9 +3,10 @@ import { abortReason } from '../../base/clock.ts';
 import type { Publisher } from '../../model/publishing.ts';
 import type { Status } from '../../model/status.ts';
 import { EmissionError } from '../failure.ts';
-import type { Owner, Outbound } from '../outbound.ts';
+import { Outbound, type Owner } from '../outbound.ts';
 import type { TopicPublisher } from './topic-publisher.ts';
-import { attributeFields, brokenRule, MAX_MESSAGE_BYTES, wireMessage } from '../messages/wire-message.ts';
+import { brokenRule, MAX_MESSAGE_BYTES } from '../messages/limits.ts';
+import { attributeFields, messageSize } from '../messages/wire-message.ts';
 
 const NO_ATTRIBUTES = attributeFields({});
 
@@ -17,8 +18,8 @@ export function singlePublisher(topic: string, publisher: Pick<TopicPublisher, '
   return {
     publish(message, signal) {
       if (signal?.aborted) return Promise.reject(abortReason(signal));
-      const wire = wireMessage(message, NO_ATTRIBUTES);
-      const problem = brokenRule(message, {}) ?? (wire.bytes > MAX_MESSAGE_BYTES ? 'it is too large' : undefined);
+      const bytes = messageSize(message, NO_ATTRIBUTES);
+      const problem = brokenRule(message, {}) ?? (bytes > MAX_MESSAGE_BYTES ? 'it is too large' : undefined);
       if (problem !== undefined) {
         return Promise.reject(
           new EmissionError('refused', `a message for ${topic} breaks a rule of Pub/Sub: ${problem}`),
@@ -26,7 +27,9 @@ export function singlePublisher(topic: string, publisher: Pick<TopicPublisher, '
       }
       return new Promise((resolve, reject) => {
         const owner = new SingleOwner(topic, resolve, reject);
-        publisher.add({ ...wire, message, owner, sequence: 0, problem: undefined });
+        const outbound = new Outbound(owner, 0, 0);
+        outbound.bytes = bytes;
+        publisher.add(outbound, message, NO_ATTRIBUTES);
         if (!signal) return;
         owner.forget = onAbort(signal, () => {
           reject(abortReason(signal));

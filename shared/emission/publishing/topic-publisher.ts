@@ -1,11 +1,11 @@
 import { Queue } from '../../base/queue.ts';
 import { type Course, deliver, type Place } from './deliver.ts';
+import type { OutgoingMessage } from '../../model/publishing.ts';
 import { isHeldBack, type Outbound } from '../outbound.ts';
+import { Lane } from './lane.ts';
+import { SlabPool } from './slab.ts';
 import { shareOf } from './pace.ts';
 import { requestFill } from './request-fill.ts';
-
-/** Requests without an ordering key that are out at once. */
-const KEYLESS_REQUESTS = 4;
 
 /** Requests that are out at once, by any key; those that pause before another attempt count as deliveries. */
 const MAX_REQUESTS = 64;
@@ -21,18 +21,6 @@ const MIN_SMALL_REQUESTS = 4;
 /** More of them when many keys wait: one in so many may leave. */
 const KEYS_PER_SMALL_REQUEST = 8;
 
-/** What waits to be sent of one ordering key, or without one. */
-interface Lane {
-  readonly key: string;
-  readonly queue: Queue<Outbound>;
-  bytes: number;
-  /** Deliveries under way: of a key one at most, so that nothing overtakes. */
-  deliveries: number;
-  /** Whether it stands in the line of all, and in that of lanes with much in them. */
-  isInLine: boolean;
-  isInLargeLine: boolean;
-}
-
 /**
  * Group commit for one topic: of each ordering key one request is outstanding, and what arrives meanwhile leaves together;
  * without a key a few requests at a time. So a lone message leaves at once, and a busy topic fills its requests without a
@@ -46,6 +34,7 @@ interface Lane {
 export class TopicPublisher {
   readonly #course: Course;
   readonly #lanes = new Map<string, Lane>();
+  readonly #slabs = new SlabPool();
   readonly #line = new Queue<Lane>();
   readonly #largeLine = new Queue<Lane>();
   /** Deliveries under way, those that pause among them. */
@@ -63,17 +52,22 @@ export class TopicPublisher {
     this.#course = course;
   }
 
-  /** Takes a message that leaves in its turn. Its owner is told how it ended. */
-  add(message: Outbound): void {
-    const lane = this.#laneOf(message.message.orderingKey ?? '');
-    lane.queue.push(message);
-    lane.bytes += message.bytes;
+  /**
+   * Takes a message that leaves in its turn. Its owner is told how it ended.
+   *
+   * @param message what it is made of, of which nothing but large data is kept.
+   * @param common encoded attributes that it has besides its own.
+   */
+  add(outbound: Outbound, message: OutgoingMessage, common: Buffer): void {
+    const lane = this.#laneOf(message.orderingKey ?? '');
+    lane.add(outbound, message, common);
     this.#queue(lane);
     this.#pumpSoon();
   }
 
   /** Ends what waits and may not leave any more, because an earlier message of its owner failed. */
   dropHeldBack(): void {
+    this.#course.state.drops += 1;
     const dropped: Outbound[] = [];
     for (const lane of this.#lanes.values()) {
       lane.queue.keep((message) => {
@@ -82,23 +76,26 @@ export class TopicPublisher {
         dropped.push(message);
         return false;
       });
-      if (lane.queue.length === 0 && lane.deliveries === 0) this.#lanes.delete(lane.key);
+      this.#forgetIdle(lane);
     }
-    for (const message of dropped) message.owner.failed(message, undefined);
+    for (const message of dropped) message.fail(undefined);
   }
 
   #laneOf(key: string): Lane {
-    const known = this.#lanes.get(key);
-    if (known) return known;
-    const queue = new Queue<Outbound>();
-    const lane = { key, queue, bytes: 0, deliveries: 0, isInLine: false, isInLargeLine: false };
-    this.#lanes.set(key, lane);
+    let lane = this.#lanes.get(key);
+    if (!lane) this.#lanes.set(key, (lane = new Lane(key, this.#slabs)));
     return lane;
+  }
+
+  #forgetIdle(lane: Lane): void {
+    if (!lane.isIdle) return;
+    lane.close();
+    this.#lanes.delete(lane.key);
   }
 
   /** Puts the lane where it is looked for, if something of it may leave. */
   #queue(lane: Lane): void {
-    if (!mayLeave(lane)) return;
+    if (!lane.mayLeave) return;
     if (!lane.isInLine) {
       lane.isInLine = true;
       this.#line.push(lane);
@@ -135,12 +132,12 @@ export class TopicPublisher {
     if (this.#smallRequests < this.#share(smallRequests)) {
       for (let lane = this.#line.take(); lane; lane = this.#line.take()) {
         lane.isInLine = false;
-        if (mayLeave(lane)) return lane;
+        if (lane.mayLeave) return lane;
       }
     }
     for (let lane = this.#largeLine.take(); lane; lane = this.#largeLine.take()) {
       lane.isInLargeLine = false;
-      if (mayLeave(lane) && lane.bytes >= LARGE_BYTES) return lane;
+      if (lane.mayLeave && lane.bytes >= LARGE_BYTES) return lane;
     }
     return undefined;
   }
@@ -184,8 +181,8 @@ export class TopicPublisher {
       this.#deliveries -= 1;
       lane.deliveries -= 1;
       count(-1);
-      if (lane.queue.length > 0) this.#queue(lane);
-      else if (lane.deliveries === 0) this.#lanes.delete(lane.key);
+      this.#queue(lane);
+      this.#forgetIdle(lane);
       this.#pumpSoon();
     };
     this.#deliveries += 1;
@@ -208,6 +205,3 @@ export class TopicPublisher {
     else throttle.end();
   }
 }
-
-const mayLeave = ({ key, queue, deliveries }: Lane): boolean =>
-  queue.length > 0 && deliveries < (key === '' ? KEYLESS_REQUESTS : 1);

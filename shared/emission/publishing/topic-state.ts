@@ -29,6 +29,8 @@ export interface TopicProblem {
 export class TopicState {
   readonly topic: string;
   readonly throttle: ThrottleWatch;
+  /** Grows whenever messages may not leave any more because an earlier one of their owner failed. */
+  drops = 0;
   readonly #runtime: Runtime;
   #pace: Pace = FULL_PACE;
   #problem: TopicProblem | undefined;

@@ -45,7 +45,7 @@ test('a record that does not fit beside the others begins a new message; no mess
 });
 
 test('a budget that is full of what waits to be packed with more lets it leave', async () => {
-  const { clock, topic, open } = startEmission(2000);
+  const { clock, topic, open } = startEmission(55);
   const unit = open({ maxRecordsPerMessage: 1000 });
   emitAll(unit, numbered('m', 16));
   const waiting = unit.emit(text('m17'));

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { Random } from '../../../shared/base/random.ts';
+import { readMessage } from '../../../shared/emission/messages/wire-message.ts';
 import type { PublishAttempt, PublishReply, SendPublish, WireMessage } from '../../../shared/emission/ports.ts';
-import { PubsubMessage } from '../../../shared/proto/google/pubsub/v1/pubsub.ts';
 
 export interface Published {
   readonly at: number;
@@ -92,9 +92,9 @@ export class SimulatedTopics {
   }
 }
 
-function decode({ data, fields }: WireMessage, at: number): Published {
-  const { attributes, orderingKey } = PubsubMessage.decode(fields);
-  return { at, data: data.toString(), attributes: Object.fromEntries(Object.entries(attributes)), orderingKey };
+function decode(message: WireMessage, at: number): Published {
+  const { data, attributes, orderingKey = '' } = readMessage(message);
+  return { at, data: data.toString(), attributes, orderingKey };
 }
 
 const failed = (code: 'UNAVAILABLE' | 'INVALID_ARGUMENT' | 'DEADLINE_EXCEEDED'): PublishReply => ({

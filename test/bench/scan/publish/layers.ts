@@ -26,7 +26,10 @@ export interface Layer {
 export const TOPIC = 'projects/p/topics/out';
 
 /** 1 KiB, as in the measurements that the targets come from. */
-export const DATA = Buffer.alloc(1024, 'd');
+const TEMPLATE = Buffer.alloc(1024, 'The data of a row. ');
+
+/** In memory of its own, as what is made of a row is. */
+export const dataOf = (): Buffer => Buffer.from(TEMPLATE);
 
 export const rowKeyOf = (row: number): string => `customer-${String(row % 1_000_003).padStart(7, '0')}-order-${row}`;
 

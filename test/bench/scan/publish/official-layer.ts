@@ -1,5 +1,5 @@
 import { PubSub } from '@google-cloud/pubsub';
-import { COMMON, DATA, type Keys, type Layer, rowKeyOf } from './layers.ts';
+import { COMMON, dataOf, type Keys, type Layer, rowKeyOf } from './layers.ts';
 
 /** Batches as large as the client makes them. */
 const BATCHING = { maxMessages: 1000, maxBytes: 9 * 1024 * 1024, maxMilliseconds: 10 };
@@ -22,7 +22,7 @@ export function officialLayer(address: string, keys: Keys): Layer {
         for (let row = start; row < Math.min(to, start + TOGETHER); row += 1) {
           const rowKey = rowKeyOf(row);
           const attributes = { ...COMMON, 'row-key': rowKey };
-          publishes.push(topic.publishMessage({ data: DATA, attributes, ...keyOf(row, rowKey) }));
+          publishes.push(topic.publishMessage({ data: dataOf(), attributes, ...keyOf(row, rowKey) }));
         }
         await Promise.all(publishes);
       }

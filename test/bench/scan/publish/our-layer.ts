@@ -6,7 +6,7 @@ import { createEmission } from '../../../../shared/emission/emission.ts';
 import { rowKeyAttribute } from '../../../../shared/emission/messages/attributes.ts';
 import { orderingKeyOf } from '../../../../shared/emission/messages/ordering-key.ts';
 import { createPublishCalls } from '../../../../shared/google/pubsub/publish-calls.ts';
-import { COMMON, DATA, type Keys, type Layer, rowKeyOf, TOPIC } from './layers.ts';
+import { COMMON, dataOf, type Keys, type Layer, rowKeyOf, TOPIC } from './layers.ts';
 
 /** What production hands a row's bytes to, window, budget and position included. */
 export function ourLayer(address: string, keys: Keys): Layer {
@@ -34,8 +34,10 @@ export function ourLayer(address: string, keys: Keys): Layer {
       for (let row = from; row < to; row += 1) {
         const rowKey = Buffer.from(rowKeyOf(row));
         const orderingKey = keyOf(rowKey);
-        const message = { data: DATA, attributes: rowKeyAttribute(rowKey) };
-        const waiting = unit.emit(orderingKey === undefined ? message : { ...message, orderingKey });
+        const data = dataOf();
+        const attributes = rowKeyAttribute(rowKey);
+        const message = orderingKey === undefined ? { data, attributes } : { data, attributes, orderingKey };
+        const waiting = unit.emit(message);
         if (waiting) await waiting;
         unit.pass(row);
       }

@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { attributeFields, brokenRule, wireMessage } from '../../../../shared/emission/messages/wire-message.ts';
+import {
+  attributeFields,
+  framedSize,
+  messageSize,
+  readMessage,
+} from '../../../../shared/emission/messages/wire-message.ts';
 import type { OutgoingMessage } from '../../../../shared/model/publishing.ts';
-import { PubsubMessage } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
-import { readWire } from '../../../support/fake-topic.ts';
+import { PublishRequest } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
+import { wireMessage } from '../../../support/wire-message.ts';
 
 const anyText = fc.oneof(
   fc.string({ maxLength: 60 }),
@@ -24,23 +29,24 @@ function withoutProto(attributes: Record<string, string>): Record<string, string
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== '__proto__'));
 }
 
-test('the hand-written message is the generated one, byte for byte, and its size is told', () => {
+const decode = (bytes: Uint8Array): OutgoingMessage[] =>
+  PublishRequest.decode(bytes).messages.map(({ data, attributes, orderingKey }) => ({
+    data,
+    attributes: Object.fromEntries(Object.entries(attributes)),
+    ...(orderingKey !== '' && { orderingKey }),
+  }));
+
+test('a message that is written down is what the generated decoder reads, and its size is told', () => {
   fc.assert(
-    fc.property(anyMessage, (message) => {
-      const { fields, bytes } = wireMessage(message, attributeFields({}));
-      const { data, attributes, orderingKey = '' } = message;
-      const generated = (content: Buffer): Buffer =>
-        Buffer.from(
-          PubsubMessage.encode({
-            data: content,
-            attributes,
-            orderingKey,
-            messageId: '',
-            publishTime: undefined,
-          }).finish(),
-        );
-      expect(fields.equals(generated(Buffer.alloc(0)))).toBe(true);
-      expect(bytes).toBe(generated(data).length);
+    fc.property(anyMessage, fc.boolean(), (message, isApart) => {
+      const wire = wireMessage(message, { isApart });
+      const { slab, start, end, data = Buffer.alloc(0) } = wire;
+      const framed = Buffer.concat([slab.buffer.subarray(start, end), data]);
+      const { orderingKey, ...rest } = message;
+      const expected = orderingKey ? message : rest;
+      expect(decode(framed)).toEqual([expected]);
+      expect(framed.length).toBe(framedSize(messageSize(message, attributeFields({}))));
+      expect(readMessage(wire)).toEqual(expected);
     }),
     { numRuns: 2000 },
   );
@@ -49,46 +55,8 @@ test('the hand-written message is the generated one, byte for byte, and its size
 test('attributes of the unit are those of every message, and a message may replace them', () => {
   const common = attributeFields({ run: 'r', form: 'row' });
   const message = { data: Buffer.from('x'), attributes: { form: 'cell', own: '1' }, orderingKey: 'k' };
-  expect(readWire(wireMessage(message, common))).toMatchObject({
-    attributes: { run: 'r', form: 'cell', own: '1' },
-    orderingKey: 'k',
-  });
-});
-
-const message = (given: Partial<OutgoingMessage>): OutgoingMessage => ({
-  data: Buffer.from('x'),
-  attributes: {},
-  ...given,
-});
-const names = (count: number): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`name-${index}`, '']));
-
-test.each<[string, OutgoingMessage, string | undefined]>([
-  ['a value of 1,024 bytes', message({ attributes: { a: 'ö'.repeat(512) } }), undefined],
-  [
-    'a value of 1,025 bytes',
-    message({ attributes: { a: `${'ö'.repeat(512)}x` } }),
-    'attribute "a" has more than 1,024 bytes',
-  ],
-  ['a name of 257 bytes', message({ attributes: { ['n'.repeat(257)]: '' } }), 'more than 256 bytes'],
-  ['a name that begins with goog', message({ attributes: { googly: '' } }), '"googly" is not allowed'],
-  ['an empty name', message({ attributes: { '': 'x' } }), '"" is not allowed'],
-  ['100 attributes with the one of the unit', message({ attributes: names(99) }), undefined],
-  ['101 attributes with the one of the unit', message({ attributes: names(100) }), 'more than 100 attributes'],
-  [
-    '100 attributes, one of which replaces that of the unit',
-    message({ attributes: { ...names(99), run: 'x' } }),
-    undefined,
-  ],
-  ['an ordering key of 1,025 bytes', message({ orderingKey: 'k'.repeat(1025) }), 'the ordering key has more'],
-])('the rules of the service: %s', (_, given, rule) => {
-  const broken = brokenRule(given, { run: 'r' });
-  if (rule === undefined) expect(broken).toBeUndefined();
-  else expect(broken).toContain(rule);
-});
-
-test('a message without data needs an attribute, its own or the unit’s', () => {
-  const empty = message({ data: Buffer.alloc(0) });
-  expect(brokenRule(empty, {})).toBe('a message without data needs an attribute');
-  expect(brokenRule(empty, { run: 'r' })).toBeUndefined();
+  const wire = wireMessage(message, { common });
+  const expected = { ...message, attributes: { run: 'r', form: 'cell', own: '1' } };
+  expect(decode(wire.slab.buffer.subarray(wire.start, wire.end))).toEqual([expected]);
+  expect(readMessage(wire)).toEqual(expected);
 });

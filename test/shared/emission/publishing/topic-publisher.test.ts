@@ -128,3 +128,20 @@ test('RESOURCE_EXHAUSTED makes requests fewer, the time they wait is counted, an
   const { counters } = runtime.metrics.snapshot();
   expect(counters.throttledTime).toBeGreaterThan(4_000);
 });
+
+test('while the topic says nothing only so much is in requests, whatever waits', async () => {
+  const { clock, topic, open, runtime } = startEmission();
+  topic.decide = () => ({ kind: 'silence' });
+  const unit = open();
+  for (let key = 0; key < 60; key += 1)
+    emitAll(
+      unit,
+      numbered('m', 10).map((name) => name.padEnd(100_000)),
+      `key-${key}`,
+    );
+  await clock.advance(9_000);
+  const out = topic.attempts.reduce((sum, { bytes }) => sum + bytes, 0);
+  expect(out).toBeGreaterThan(8_000_000);
+  expect(out).toBeLessThan(8 * 1024 * 1024 + 1024 * 1024);
+  expect(runtime.metrics.snapshot().gauges.emissionWindowBytes).toBeGreaterThan(60_000_000);
+});

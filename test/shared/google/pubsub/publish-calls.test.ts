@@ -4,7 +4,6 @@ import type { Metadata, ServerUnaryCall, sendUnaryData, UntypedServiceImplementa
 import { afterEach, expect, test, vi } from 'vitest';
 import { serviceOf } from '../../../../infra/local/servers/rpc/definition.ts';
 import { serveGrpc } from '../../../../infra/local/servers/rpc/grpc.ts';
-import { attributeFields, wireMessage } from '../../../../shared/emission/messages/wire-message.ts';
 import type { PublishReply } from '../../../../shared/emission/ports.ts';
 import { CredentialsError } from '../../../../shared/google/grpc/access.ts';
 import {
@@ -18,6 +17,7 @@ import {
   type PublishRequest,
   type PublishResponse,
 } from '../../../../shared/proto/google/pubsub/v1/pubsub.ts';
+import { wireMessage } from '../../../support/wire-message.ts';
 
 const TOPIC = 'projects/p/topics/t';
 const closers: { close(): unknown }[] = [];
@@ -38,8 +38,7 @@ async function callsTo(publish: Publish): Promise<PublishCalls> {
   return calls;
 }
 
-const messages = (...texts: string[]) =>
-  texts.map((text) => wireMessage({ data: Buffer.from(text), attributes: {} }, attributeFields({})));
+const messages = (...texts: string[]) => texts.map((text) => wireMessage({ data: Buffer.from(text), attributes: {} }));
 
 const send = (calls: PublishCalls, given: { texts?: string[]; timeoutMillis?: number } = {}): Promise<PublishReply> =>
   calls.send({
