@@ -1,6 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startCoordinate } from '../../functions/coordinate.ts';
+import { freezeRun } from '../../functions/parts/scan/freeze-run.ts';
+import { ensureTables } from '../../infra/local/cloud/table-resources.ts';
+import { startBigtableServer } from '../../infra/local/servers/bigtable/server.ts';
+import { parseConfig } from '../../shared/config/parse.ts';
+import type { ResolvedScanSource } from '../../shared/config/resolved.ts';
+import { formatRange } from '../../shared/model/row-range.ts';
+import { startRun } from '../../shared/scan/runs/start-run.ts';
+import { createPulledTopic } from '../support/pulled-topic.ts';
 import { ensureSubscription } from '../../infra/local/cloud/pubsub-resources.ts';
 import { startPubSubServer, type LocalPubSub } from '../../infra/local/servers/pubsub/server.ts';
 import { type LocalFirestore, startFirestoreServer } from '../../infra/local/servers/firestore/server.ts';
@@ -61,7 +69,8 @@ interface Started {
 async function start(pipelines: object): Promise<Started> {
   const signals = new Signals();
   const lines: string[] = [];
-  const handler = await startCoordinate(configOf(pipelines), {
+  const env = { ...configOf(pipelines), PUBSUB_EMULATOR_HOST: pubsub.address };
+  const handler = await startCoordinate(env, {
     clock: systemClock,
     random: systemRandom,
     signals,
@@ -199,3 +208,97 @@ test.each([
     `CONNECTOR_PIPELINE: must name a pipeline of kind scan-source, or of kind staged-sink with the commit on-checkpoint ${known}`,
   );
 });
+
+test('an invocation plans a run of a scan, ends it with its last split and tells its topic; without one it writes nothing', async () => {
+  await using stack = new AsyncDisposableStack();
+  const bigtable = await startBigtableServer();
+  stack.defer(() => bigtable.close());
+  const name = { project: 'p', instance: 'i', table: 't' };
+  await ensureTables(bigtable.address, [{ name, families: { cf: {} }, splits: ['m'] }]);
+  const output = await createPulledTopic(pubsub.address, 'projects/p/topics/rows');
+  stack.defer(() => {
+    output.close();
+  });
+  const scan = {
+    kind: 'scan-source',
+    ...{ ...name, outputTopic: 'rows', emulatorEndpoint: bigtable.address, firestoreDatabase: 'connector' },
+    metricsFlushInterval: '0ms',
+  };
+  const database = createDatabase({ databaseId: 'connector', projectId: 'p' });
+  stack.defer(() => database.close());
+  const { runs, slots } = database.scan('export');
+  const before = firestore.billed();
+  const instance = await start({ export: scan });
+  const invoked = instance.invoke();
+  await until(() => Promise.resolve(firestore.billed().reads > before.reads || undefined));
+  expect(firestore.billed().writes).toBe(before.writes);
+
+  const pipeline = await loadedScan(scan);
+  await startRun(
+    {
+      id: 'r1',
+      options: (last) => freezeRun(pipeline, last),
+      concurrentRuns: 'refuse',
+    },
+    { store: runs, clock: systemClock },
+    signal,
+  );
+  const { plan } = await until(async () => {
+    const run = (await runs.readRun('r1', signal))?.value;
+    return run?.state === 'reading' ? run : undefined;
+  });
+  // What a slot does, at once.
+  const waiting = await slots.readWaiting('r1', plan!, Date.now() + 60_000, 10, signal);
+  expect(waiting.map(({ split }) => formatRange(split.range))).toEqual(['(*, m)', '[m, *)']);
+  const changes = waiting.map(({ split, version }) => ({
+    split: { ...split, counts: { ...split.counts, rows: 21 }, state: { kind: 'done' } as const },
+    version,
+  }));
+  const value = { owner: '', epoch: 1, attempt: 1, units: {} };
+  await slots.commit({ slot: 0, version: undefined, value, changes }, signal);
+  const done = await until(async () => {
+    const run = (await runs.readRun('r1', signal))?.value;
+    return run?.isTold === true ? run : undefined;
+  });
+  expect(done).toMatchObject({ state: 'done', totals: { rows: 42 } });
+  const told = await until(async () => (await output.pull()).at(0));
+  expect(told.attributes).toMatchObject({ kind: 'run-completed', run: 'r1' });
+
+  await instance.end();
+  expect((await invoked).pipelines).toMatchObject([{ pipeline: 'export', outcome: 'ticked', failures: 0 }]);
+  expect((await runs.readPipeline(signal))?.value.lease.owner).toBe('');
+}, 60_000);
+
+test('a run whose table is missing fails, and says how it is fixed', async () => {
+  await using stack = new AsyncDisposableStack();
+  const bigtable = await startBigtableServer();
+  stack.defer(() => bigtable.close());
+  const scan = {
+    kind: 'scan-source',
+    ...{ project: 'p', instance: 'i', table: 'gone', form: 'count', emulatorEndpoint: bigtable.address },
+    firestoreDatabase: 'connector',
+  };
+  const database = createDatabase({ databaseId: 'connector', projectId: 'p' });
+  stack.defer(() => database.close());
+  const { runs } = database.scan('counted');
+  const pipeline = await loadedScan(scan);
+  const options = (): string => freezeRun(pipeline, undefined);
+  await startRun({ id: 'r1', options, concurrentRuns: 'refuse' }, { store: runs, clock: systemClock }, signal);
+  const instance = await start({ counted: scan });
+  const invoked = instance.invoke();
+  const failed = await until(async () => {
+    const run = (await runs.readRun('r1', signal))?.value;
+    return run?.state === 'failed' ? run : undefined;
+  });
+  expect(failed.problem).toContain('NOT_FOUND');
+  await instance.end();
+  await invoked;
+}, 60_000);
+
+/** A pipeline as a function resolves it. */
+async function loadedScan(scan: object): Promise<ResolvedScanSource> {
+  const { config } = await parseConfig(JSON.stringify({ pipelines: { scan } }), 'test');
+  const { scan: pipeline } = config.pipelines;
+  if (pipeline?.kind !== 'scan-source') throw new TypeError('no scan');
+  return pipeline;
+}
