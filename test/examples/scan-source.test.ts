@@ -10,6 +10,7 @@ import type { MappedWrite } from '../../shared/mapping/modes/write.ts';
 import type { Cell } from '../../shared/model/row.ts';
 import { mappingForm } from '../../shared/scan/forms/mapping-form.ts';
 import { jsonRecord } from '../shared/mapping/records.ts';
+import { EMISSION_ATTRIBUTES } from '../../shared/emission/messages/attributes.ts';
 import { SCAN_ATTRIBUTES } from '../../shared/scan/forms/attributes.ts';
 import { cellForm, rowForm } from '../../shared/scan/forms/json-form.ts';
 import { loadModuleForm } from '../../shared/scan/forms/module-form.ts';
@@ -36,11 +37,12 @@ test('the row and the cell of the page are what the forms make, and of their sch
 });
 
 test('the attributes that the page lists are those that a scan sets', () => {
-  const listed = Array.from(page.matchAll(/^\| `([a-z-]+)` +\| (.*?) +\|$/gm), ([, name = '', meaning = '']) => ({
+  const listed = Array.from(page.matchAll(/^\| `([a-z0-9-]+)` +\| (.*?) +\|$/gm), ([, name = '', meaning = '']) => ({
     name,
     meaning,
   }));
-  for (const attribute of Object.values(SCAN_ATTRIBUTES)) expect(listed).toContainEqual(attribute);
+  const set = [...Object.values(SCAN_ATTRIBUTES), ...Object.values(EMISSION_ATTRIBUTES)];
+  for (const attribute of set) expect(listed).toContainEqual(attribute);
 });
 
 test('the mapping of the page makes of the row the record of the page, of which it writes that row', async () => {

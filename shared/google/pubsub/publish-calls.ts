@@ -103,6 +103,7 @@ export function createPublishCalls({ publishEndpoint, ...access }: PublishCallsO
 
   return {
     send(attempt) {
+      if (!FULL_NAME.test(attempt.topic)) return Promise.resolve(failed('FAILED_PRECONDITION', NO_PROJECT, true));
       const deadline = Date.now() + attempt.timeoutMillis;
       return opened ? sendBy(opened, attempt, deadline) : sendOnceOpen(attempt, deadline);
     },
@@ -115,6 +116,11 @@ export function createPublishCalls({ publishEndpoint, ...access }: PublishCallsO
     },
   };
 }
+
+const FULL_NAME = /^projects\/[^/]+\/topics\/[^/]+$/;
+
+/** The service would say INVALID_ARGUMENT, which blames every message. */
+const NO_PROJECT = 'the topic has no project: name it as projects/…/topics/…, or set project';
 
 function replyOf({ status, answer, isSent }: UnaryEnding, messages: number): PublishReply {
   if (!answer) return failed(statusName(status.code), status.details, !isSent);

@@ -110,6 +110,12 @@ test('a server that takes connections and says nothing costs an attempt its time
   expect(performance.now() - startedAt).toBeLessThan(2_000);
 });
 
+test('a topic without a project is a fault of the setup, which blames no message', async () => {
+  const calls = createPublishCalls({});
+  const reply = await calls.send({ topic: 'out', messages: messages('a'), timeoutMillis: 5_000, signals: [] });
+  expect(reply).toMatchObject({ kind: 'failed', status: { code: 'FAILED_PRECONDITION' }, isUnsent: true });
+});
+
 test('after close no attempt is made', async () => {
   const calls = await callsTo((_, answer) => {
     answer(null, { messageIds: ['1'] });
