@@ -177,7 +177,11 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['infra/local/servers/firestore/', serverRooms('firestore')],
   ['infra/local/base/', ['shared/model', 'shared/base']],
   // The demo holds a serializer as a user writes one.
-  ['infra/local/demo/', ['infra/local/', 'shared/model', 'shared/base', 'shared/mapping']],
+  // What users write modules with.
+  [
+    'infra/local/demo/',
+    ['infra/local/', 'shared/model', 'shared/base', 'shared/mapping', 'shared/scan/forms/module-form.ts'],
+  ],
   // The cloud stands without a connector; a connector runs on it; demos run connectors.
   [
     'infra/local/cloud/',

@@ -3,13 +3,15 @@ import { FLIGHTS } from './base/flights.ts';
 import type { RunOptions } from './base/run.ts';
 import { runDemo } from './bulk/run.ts';
 import { runRequestsDemo } from './requests/run.ts';
+import { runScanDemo } from './scan/run.ts';
 import { runStagedDemo } from './staged/run.ts';
 
 /** One thing that the demo can show. */
 export interface Demo {
   /** In the words of `--help`. */
   readonly about: string;
-  readonly flights: { readonly byDefault: number; readonly atMost: number };
+  /** Flights that are published; or rows of a table that is read, each a flight. */
+  readonly flights: { readonly byDefault: number; readonly atMost: number; readonly calledRows?: true };
   /** With the default number of flights, on a laptop. */
   readonly takes: string;
   /** What of its own stands in its report, beside the counts. */
@@ -24,7 +26,7 @@ const BULK_TELLS = {
 } as const;
 const BULK_FLIGHTS = { byDefault: 60_000, atMost: FLIGHTS };
 
-export const DEMO_NAMES = ['flights', 'mapped', 'staged', 'requests'] as const;
+export const DEMO_NAMES = ['flights', 'mapped', 'staged', 'requests', 'scan'] as const;
 export type DemoName = (typeof DEMO_NAMES)[number];
 
 /** For the start of a run: how long it takes, and what it prints. */
@@ -63,5 +65,12 @@ export const DEMOS: Readonly<Record<DemoName, Demo>> = {
     takes: 'about a quarter of a minute',
     shows: 'results, answers over HTTP, and what went wrong on purpose',
     run: runRequestsDemo,
+  },
+  scan: {
+    about: 'a table read once by four slots, one of which is killed, then copied into another table',
+    flights: { byDefault: 300_000, atMost: 1_000_000, calledRows: true },
+    takes: 'about two minutes',
+    shows: 'what went wrong on purpose, rows that came twice and why, and how fast the copy went',
+    run: runScanDemo,
   },
 };

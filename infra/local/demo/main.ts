@@ -14,6 +14,7 @@ const LIMIT_MILLIS = 300_000;
 interface DemoOptions extends Pick<RunOptions, 'source'> {
   readonly pipeline: DemoName;
   readonly flights?: number;
+  readonly rows?: number;
 }
 
 function flightCount(text: string): number {
@@ -24,7 +25,7 @@ function flightCount(text: string): number {
 
 const program = new Command('npm run demo --')
   .description(
-    'Publishes real flights through Pub/Sub and a real function into Bigtable, all on this machine, and checks the result.',
+    'Sends real flights through Pub/Sub and real functions into Bigtable, or out of it, all on this machine, and checks the result.',
   )
   .addOption(
     new Option('--pipeline <name>', DEMO_NAMES.map((name) => `${name}: ${DEMOS[name].about}`).join('; '))
@@ -33,7 +34,12 @@ const program = new Command('npm run demo --')
   )
   .option(
     '--flights <count>',
-    `how many flights take part, ${FEWEST_FLIGHTS} or more (default: ${defaults()})`,
+    `how many flights take part, ${FEWEST_FLIGHTS} or more (default: ${defaults('flights')})`,
+    flightCount,
+  )
+  .option(
+    '--rows <count>',
+    `how many rows the table has, ${FEWEST_FLIGHTS} or more (default: ${defaults('rows')})`,
     flightCount,
   )
   .option('--source <folder>', 'run the functions of this folder, a bundle, instead of those of this repository')
@@ -46,12 +52,15 @@ After ${LIMIT_MILLIS / 1000} s it gives up. The exit code is 0 only if every cou
 A first Ctrl-C ends the run and stops everything; a second one kills it. It always takes the embedded servers, and no
 configuration of yours: npm run local runs that.`,
   )
-  .action(async ({ pipeline, flights, source }: DemoOptions) => {
+  .action(async ({ pipeline, source, ...counts }: DemoOptions) => {
     const demo = DEMOS[pipeline];
     const { run, flights: bounds } = demo;
-    const count = flights ?? bounds.byDefault;
-    if (count > bounds.atMost)
-      throw new LocalCloudError(`--flights: ${pipeline} has ${bounds.atMost} at most, got ${count}`);
+    const [option, other] = bounds.calledRows ? (['rows', 'flights'] as const) : (['flights', 'rows'] as const);
+    if (counts[other] !== undefined) throw new LocalCloudError(`--${other}: ${pipeline} has --${option}`);
+    const count = counts[option] ?? bounds.byDefault;
+    if (count > bounds.atMost) {
+      throw new LocalCloudError(`--${option}: ${pipeline} has ${bounds.atMost} at most, got ${count}`);
+    }
     const limit = new AbortController();
     systemClock.after(LIMIT_MILLIS, () => {
       limit.abort(new LocalCloudError(`${LIMIT_MILLIS / 1000} s are over; the last line above says what was missing`));
@@ -66,8 +75,11 @@ configuration of yours: npm run local runs that.`,
     process.exitCode = isRight ? 0 : 1;
   });
 
-function defaults(): string {
-  return DEMO_NAMES.map((name) => `${DEMOS[name].flights.byDefault} of ${name}`).join(', ');
+function defaults(option: 'flights' | 'rows'): string {
+  return DEMO_NAMES.map((name) => [name, DEMOS[name].flights] as const)
+    .filter(([, { calledRows }]) => (calledRows ? 'rows' : 'flights') === option)
+    .map(([name, { byDefault }]) => `${byDefault} of ${name}`)
+    .join(', ');
 }
 
 await runProgram(program, 'the demo did not finish: ');

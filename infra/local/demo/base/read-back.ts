@@ -1,4 +1,4 @@
-import type { Row, Table } from '@google-cloud/bigtable';
+import type { GetRowsOptions, Row, Table } from '@google-cloud/bigtable';
 import { type StoredCell, storedCells, storedKey } from '../../run/official-rows.ts';
 
 /** `family:qualifier@timestampMicros` → value in hexadecimal: one version of one cell. */
@@ -21,11 +21,13 @@ export async function compareTable(table: Table, expected: ReadonlyMap<string, E
   return comparison.result();
 }
 
-/** Every row of a table, as the official client reads it. */
+/** Every row of a table, or of ranges of it, as the official client reads it. */
 export async function* readRows(
   table: Table,
+  ranges: NonNullable<GetRowsOptions['ranges']> = [],
 ): AsyncGenerator<{ readonly key: string; readonly cells: readonly StoredCell[] }> {
-  for await (const row of table.createReadStream({ decode: false }) as AsyncIterable<Row>) {
+  const options = { decode: false, ...(ranges.length > 0 && { ranges }) };
+  for await (const row of table.createReadStream(options) as AsyncIterable<Row>) {
     yield { key: storedKey(row).toString(), cells: storedCells(row) };
   }
 }
