@@ -40,6 +40,37 @@ const MUTANTS: readonly (readonly [string, Mutant])[] = [
       giveBack: (id, held, since) => waitingSplit(id, { ...held, counts: { ...held.counts, rows: 0 } }, since),
     },
   ],
+  [
+    'a slot that is taken over long before its lease has run out',
+    {
+      store: (store) => ({
+        async readSlots(signal) {
+          const read = await store.readSlots(signal);
+          return new Map([...read].map(([slot, one]) => [slot, { ...one, readAt: one.readAt + 55_000 }] as const));
+        },
+      }),
+    },
+  ],
+  [
+    'a write of a slot that is taken for written though another owner was faster',
+    {
+      store: (store) => ({
+        async commit(commit, signal) {
+          const result = await store.commit(commit, signal);
+          return result.kind === 'conflict' ? { kind: 'committed', version: '0' } : result;
+        },
+      }),
+    },
+  ],
+  [
+    'a claim that asks for no version',
+    {
+      store: (store) => ({
+        commit: (commit, signal) =>
+          store.commit({ ...commit, changes: commit.changes.map(({ split }) => ({ split })) }, signal),
+      }),
+    },
+  ],
 ];
 
 const RUNS = 400;

@@ -13,6 +13,7 @@ import { letterMessage } from '../../../shared/scan/letter.ts';
 import { readRange } from '../../../shared/scan/reading/read-range.ts';
 import { readSlot, type SlotReport } from '../../../shared/scan/read-slot.ts';
 import type { RunWork } from '../../../shared/scan/run-work.ts';
+import type { ScanStore } from '../../../shared/scan/runs/ports.ts';
 import { scanDecider } from '../../../shared/scan/runs/scan-decider.ts';
 import { bytesOfSplit, waitingSplit } from '../../../shared/scan/runs/split-updates.ts';
 import { startRun } from '../../../shared/scan/runs/start-run.ts';
@@ -67,6 +68,8 @@ export interface Mutant {
   readonly giveBack?: typeof waitingSplit;
   /** In place of a session that is lost. */
   readonly lost?: AbortSignal;
+  /** In place of what slots are told by their store. */
+  readonly store?: (store: ScanStore) => Partial<ScanStore>;
 }
 
 /** A scan under faults, from its start to its end. After the storm nobody dies any more, and all must come right. */
@@ -356,7 +359,7 @@ class World {
       {
         slot,
         owner,
-        store: remote(process, this.#store.slots),
+        store: remote(process, { ...this.#store.slots, ...this.#mutant.store?.(this.#store.slots) }),
         giveBack: this.#mutant.giveBack ?? waitingSplit,
         bytesOf: bytesOfSplit,
         advance: (signal) => this.#tick(process, signal),
