@@ -1,6 +1,9 @@
 import * as z from 'zod';
 import { defaultsShape } from './defaults.ts';
 import { mappingSchema } from '../mapping/declared/schema/mapping.ts';
+import { formJsonSchema } from '../forms/json-schema.ts';
+import { scanFilter } from '../forms/scan-filter-form.ts';
+import { filterValue } from './options/scan-selection.ts';
 import { mappingValue } from './options/serializer.ts';
 import { nestedSection } from './read.ts';
 import { KINDS } from './kinds.ts';
@@ -30,6 +33,7 @@ export function connectorJsonSchema(): Readonly<Record<string, unknown>> {
   const sharedSections = new Set<z.core.$ZodType>(
     [...Object.values(defaultsShape), ...shared].flatMap((each) => nestedSection(each) ?? []),
   );
+  const { $defs, $ref } = formJsonSchema(scanFilter);
   const schema = z.toJSONSchema(document, {
     io: 'input',
     target: 'draft-2020-12',
@@ -39,9 +43,14 @@ export function connectorJsonSchema(): Readonly<Record<string, unknown>> {
       // What is required of a shared section may stand in the defaults, in the pipeline, or half in each.
       if (sharedSections.has(zodSchema)) delete jsonSchema.required;
       if (zodSchema === mappingValue) Object.assign(jsonSchema, mappingJsonSchema());
+      if (zodSchema === filterValue) Object.assign(jsonSchema, { $ref });
     },
   });
-  return { ...schema, title: 'connector.yaml of the Bigtable connector for Cloud Functions' };
+  return {
+    ...schema,
+    $defs: { ...schema.$defs, ...($defs as object) },
+    title: 'connector.yaml of the Bigtable connector for Cloud Functions',
+  };
 }
 
 /** The schema of a mapping alone: also what its reference page is made of. */

@@ -24,33 +24,44 @@ import { bytesJson } from './bytes-json.ts';
 /** More in one list would exceed what a serialized filter may hold. */
 const MAX_FILTERS = 10_000;
 
+/** The filters that requests and scans have in common, but for those that hold others. */
+export const PLAIN_FILTERS = {
+  none: body({}).transform(noCell),
+  family: family.transform((name): RowFilter => ({ kind: 'family', family: name })),
+  qualifier: qualifier.transform(qualifierEquals),
+  value: bytes.transform(valueEquals),
+  timestampRange: body({ startMicros: rangeStart, endMicros: z.exactOptional(rangeEnd) })
+    .check(({ value, issues }) => {
+      const message = rangeRule(value.startMicros, value.endMicros);
+      if (message !== undefined) issues.push({ code: 'custom', message, path: ['endMicros'], input: value });
+    })
+    .transform((range): RowFilter => ({ kind: 'timestampRange', ...range })),
+  cellsPerColumn: count.transform(cellsPerColumn),
+  cellsPerRow: count.transform(cellsPerRow),
+  cellExists: body({ family, qualifier }).transform((cell) => cellExists(cell.family, cell.qualifier)),
+  latestCellValueEquals: body({ family, qualifier, value: bytes }).transform((cell) =>
+    latestCellValueEquals(cell.family, cell.qualifier, cell.value),
+  ),
+} as const;
+
+/** A chain's or an interleave's filters. */
+export const someFilters = <Filter>(inner: z.ZodType<Filter>) =>
+  listOf(inner, MAX_FILTERS).min(1, { error: `${SOME_RULE}, got none` });
+
 const inner: z.ZodType<RowFilter> = z.lazy(() => filter);
 
 const combined = (kind: 'chain' | 'interleave') =>
-  listOf(inner, MAX_FILTERS)
-    .min(1, { error: `${SOME_RULE}, got none` })
-    .transform((filters): RowFilter => ({ kind, filters: Object.freeze(filters) }));
+  someFilters(inner).transform((filters): RowFilter => ({ kind, filters: Object.freeze(filters) }));
+
+const { cellExists: exists, latestCellValueEquals: latestEquals, ...plain } = PLAIN_FILTERS;
 
 const filter = oneOf<RowFilter>(
   {
-    none: body({}).transform(noCell),
-    family: family.transform((name): RowFilter => ({ kind: 'family', family: name })),
-    qualifier: qualifier.transform(qualifierEquals),
-    value: bytes.transform(valueEquals),
-    timestampRange: body({ startMicros: rangeStart, endMicros: z.exactOptional(rangeEnd) })
-      .check(({ value, issues }) => {
-        const message = rangeRule(value.startMicros, value.endMicros);
-        if (message !== undefined) issues.push({ code: 'custom', message, path: ['endMicros'], input: value });
-      })
-      .transform((range): RowFilter => ({ kind: 'timestampRange', ...range })),
-    cellsPerColumn: count.transform(cellsPerColumn),
-    cellsPerRow: count.transform(cellsPerRow),
+    ...plain,
     chain: combined('chain'),
     interleave: combined('interleave'),
-    cellExists: body({ family, qualifier }).transform((cell) => cellExists(cell.family, cell.qualifier)),
-    latestCellValueEquals: body({ family, qualifier, value: bytes }).transform((cell) =>
-      latestCellValueEquals(cell.family, cell.qualifier, cell.value),
-    ),
+    cellExists: exists,
+    latestCellValueEquals: latestEquals,
   },
   'filter',
 );

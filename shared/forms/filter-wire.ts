@@ -1,12 +1,34 @@
 import { noCell, qualifierEquals, type RowFilter, valueEquals } from '../model/filter/filter.ts';
-import type { RowFilter as WireFilter } from '../proto/google/bigtable/v2/data.ts';
+import type { BytesRange, ScanFilter } from '../model/filter/scan-filter.ts';
+import { type ColumnRange, RowFilter as WireFilter, type ValueRange } from '../proto/google/bigtable/v2/data.ts';
 import { exactBytesOf, familyPattern, otherFamiliesPattern, patternOf } from '../model/filter/exact-pattern.ts';
 
 /** A filter as `google.bigtable.v2.RowFilter`. Exact matches become patterns that match those bytes alone. Pure. */
-export const toWireFilter = (filter: RowFilter): WireFilter => ({ filter: wireCase(filter) });
+export const toWireFilter = (filter: ScanFilter): WireFilter => ({ filter: wireCase(filter) });
 
-function wireCase(filter: RowFilter): WireFilter['filter'] {
+/** The bytes of a filter as requests carry them. */
+export const encodeFilter = (filter: ScanFilter): Buffer => bytesOf(toWireFilter(filter));
+
+/**
+ * Filters as one, each looking at what the one before let through; undefined where there is none.
+ *
+ * @param steps a buffer is one that was encoded before.
+ */
+export function encodeInTurn(steps: readonly (ScanFilter | Buffer | undefined)[]): Buffer | undefined {
+  const filters = steps
+    .filter((step) => step !== undefined)
+    .map((step) => (Buffer.isBuffer(step) ? WireFilter.decode(step) : toWireFilter(step)));
+  const [only] = filters;
+  if (!only) return undefined;
+  return bytesOf(filters.length === 1 ? only : { filter: { $case: 'chain', value: { filters } } });
+}
+
+const bytesOf = (filter: WireFilter): Buffer => Buffer.from(WireFilter.encode(filter).finish());
+
+function wireCase(filter: ScanFilter): WireFilter['filter'] {
   switch (filter.kind) {
+    case 'all':
+      return { $case: 'passAllFilter', value: true };
     case 'none':
       return { $case: 'blockAllFilter', value: true };
     case 'family':
@@ -31,10 +53,52 @@ function wireCase(filter: RowFilter): WireFilter['filter'] {
       return { $case: 'chain', value: { filters: filter.filters.map(toWireFilter) } };
     case 'interleave':
       return { $case: 'interleave', value: { filters: filter.filters.map(toWireFilter) } };
+    case 'rowKeyRegex':
+      return { $case: 'rowKeyRegexFilter', value: filter.pattern };
+    case 'familyRegex':
+      return { $case: 'familyNameRegexFilter', value: filter.pattern };
+    case 'qualifierRegex':
+      return { $case: 'columnQualifierRegexFilter', value: filter.pattern };
+    case 'valueRegex':
+      return { $case: 'valueRegexFilter', value: filter.pattern };
+    case 'columnRange':
+      return { $case: 'columnRangeFilter', value: wireColumnRange(filter) };
+    case 'valueRange':
+      return { $case: 'valueRangeFilter', value: wireValueRange(filter) };
+    case 'valueBitmask':
+      return { $case: 'valueBitmaskFilter', value: { mask: filter.mask } };
+    case 'cellsPerRowOffset':
+      return { $case: 'cellsPerRowOffsetFilter', value: filter.count };
+    case 'condition': {
+      const { predicate, then, otherwise } = filter;
+      const value = {
+        predicateFilter: toWireFilter(predicate),
+        trueFilter: then && toWireFilter(then),
+        falseFilter: otherwise && toWireFilter(otherwise),
+      };
+      return { $case: 'condition', value };
+    }
+    case 'stripValue':
+      return { $case: 'stripValueTransformer', value: true };
+    case 'label':
+      return { $case: 'applyLabelTransformer', value: filter.label };
+    case 'sink':
+      return { $case: 'sink', value: true };
     default:
       return filter satisfies never;
   }
 }
+
+const wireColumnRange = ({ family, start, end }: BytesRange & { readonly family: string }): ColumnRange => ({
+  familyName: family,
+  startQualifier: start && { $case: start.isOpen ? 'startQualifierOpen' : 'startQualifierClosed', value: start.bytes },
+  endQualifier: end && { $case: end.isOpen ? 'endQualifierOpen' : 'endQualifierClosed', value: end.bytes },
+});
+
+const wireValueRange = ({ start, end }: BytesRange): ValueRange => ({
+  startValue: start && { $case: start.isOpen ? 'startValueOpen' : 'startValueClosed', value: start.bytes },
+  endValue: end && { $case: end.isOpen ? 'endValueOpen' : 'endValueClosed', value: end.bytes },
+});
 
 /** Takes what cannot be read, at its path. */
 export type Report = (path: string, message: string) => void;

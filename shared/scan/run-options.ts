@@ -4,11 +4,12 @@ import type {
   ResolvedScanReading,
   ResolvedScanSource,
 } from '../config/resolved.ts';
+import type { TimestampWindow } from '../model/filter/shape-filter.ts';
 import { type Bound, normaliseRange, type RowRange } from '../model/row-range.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { RunOptions } from './runs/run.ts';
 import { cutAtBounds } from './count-ranges.ts';
-import { rangesOf, type TimestampWindow, writtenRanges } from './selection.ts';
+import { rangesOf, writtenRanges } from './selection.ts';
 
 /** What is frozen of a configuration when a run starts: a deployment in the middle of it changes nothing. Pure. */
 

@@ -84,7 +84,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ],
   ['shared/mapping/', ['shared/base', 'shared/model', 'shared/proto']],
   ...configFloor.map((file) => [file, ['shared/base', 'shared/model', ...configFloor]] as const),
-  ['shared/config/options/', ['shared/base', 'shared/model', 'shared/mapping/declared/resolved.ts', ...configFloor]],
+  [
+    'shared/config/options/',
+    ['shared/base', 'shared/model', 'shared/forms/', 'shared/mapping/declared/resolved.ts', ...configFloor],
+  ],
   [
     'shared/config/kinds/',
     [
@@ -92,7 +95,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
       ...['shared/config/options/', ...configFloor],
     ],
   ],
-  ['shared/config/', ['shared/base', 'shared/model', 'shared/mapping/declared/']],
+  ['shared/config/', ['shared/base', 'shared/model', 'shared/forms/', 'shared/mapping/declared/']],
   ['shared/letters/', ['shared/base', 'shared/model', 'shared/config', 'shared/mapping']],
   // Written forms that requests and scans share.
   ['shared/forms/', ['shared/base', 'shared/model', 'shared/proto', 'shared/mapping/values/']],

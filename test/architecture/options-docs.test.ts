@@ -18,9 +18,10 @@ const section = (value: unknown): Schema => (typeof value === 'object' && value 
 const at = (value: unknown, ...path: string[]): Schema =>
   path.reduce((inner, key) => section(inner[key]), section(value));
 
-/** What a reference stands for; anything else is itself. */
+/** What a reference stands for; anything else is itself. The filters of a scan have a page of their own, and hold each other. */
 const target = (value: unknown): Schema => {
   const { $ref } = section(value);
+  if ($ref === '#/$defs/scanFilter') return {};
   return typeof $ref === 'string' ? at(schema, ...$ref.split('/').slice(1)) : section(value);
 };
 

@@ -11,6 +11,8 @@ import type { Cell } from '../../shared/model/row.ts';
 import { mappingForm } from '../../shared/scan/forms/mapping-form.ts';
 import { jsonRecord } from '../shared/mapping/records.ts';
 import { EMISSION_ATTRIBUTES } from '../../shared/emission/messages/attributes.ts';
+import { formJsonSchema } from '../../shared/forms/json-schema.ts';
+import { scanFilter } from '../../shared/forms/scan-filter-form.ts';
 import { SCAN_ATTRIBUTES } from '../../shared/scan/forms/attributes.ts';
 import { cellForm, rowForm } from '../../shared/scan/forms/json-form.ts';
 import { loadModuleForm } from '../../shared/scan/forms/module-form.ts';
@@ -62,6 +64,26 @@ test('the mapping of the page makes of the row the record of the page, of which 
     '{"tenant":"acme","id":42,"name":"Ada","visits":7,"score":1.50,"labels":{"colour":"red"},"seenAt":"2026-01-31T00:00:00Z"}',
   );
   expect(JSON.parse(String(back))).toEqual(JSON.parse(record));
+});
+
+describe('the filters of the page', () => {
+  const [, part = ''] = page.split(/^## Filters$/m);
+
+  test('are those that a scan takes, and each of them', () => {
+    const { properties } = formJsonSchema(scanFilter).$defs.scanFilter as {
+      properties: Readonly<Record<string, unknown>>;
+    };
+    const listed = Array.from(part.split(/^## /m)[0]?.matchAll(/`\{"([a-zA-Z]+)": /g) ?? [], ([, name = '']) => name);
+    // Ways to write bytes look alike.
+    const filters = [...new Set(listed)].filter((name) => !['base64', 'utf8', 'int64'].includes(name));
+    expect([...filters, 'rowSample'].toSorted()).toEqual(Object.keys(properties).toSorted());
+  });
+
+  test('are written in YAML as the example is', () => {
+    const [example = ''] = fencedBlocks(part, 'yaml');
+    const { filter } = parseYaml(example) as { filter: unknown };
+    expect(scanFilter.parse(filter)).toMatchObject({ kind: 'chain' });
+  });
 });
 
 describe('the module of the page', () => {

@@ -1,15 +1,12 @@
 import { ConnectorError } from '../../../shared/base/errors.ts';
 import type { ResolvedScanSource } from '../../../shared/config/resolved.ts';
 import { projectionOf } from '../../../shared/mapping/backwards/projection.ts';
-import { RowFilter } from '../../../shared/proto/google/bigtable/v2/data.ts';
+import { MAX_FILTER_BYTES } from '../../../shared/model/filter/scan-filter.ts';
+import { shapeFilter } from '../../../shared/model/filter/shape-filter.ts';
 import { frozenRun, windowOf, writeRunOptions } from '../../../shared/scan/run-options.ts';
 import type { ScanProgress } from '../../../shared/scan/runs/ports.ts';
 import type { RunOptions } from '../../../shared/scan/runs/run.ts';
-import { inTurn, shapeFilter } from '../../../shared/scan/selection.ts';
-import { toWireFilter } from '../../../shared/forms/filter-wire.ts';
-
-/** Of an encoded filter, by the service's limits. */
-const MAX_FILTER_BYTES = 20_480;
+import { encodeInTurn } from '../../../shared/forms/filter-wire.ts';
 
 /** The configuration cannot be made a run: no request with its filter would be taken. */
 export class FreezeError extends ConnectorError {
@@ -25,12 +22,15 @@ export class FreezeError extends ConnectorError {
 export function freezeRun(pipeline: ResolvedScanSource, lastDone: ScanProgress['lastDone']): RunOptions {
   const window = windowOf(pipeline.selection, lastDone?.startedAt);
   const { selection, form } = pipeline;
-  const shape = shapeFilter(selection, window);
-  const filter = inTurn([shape, form.kind === 'mapping' ? projectionOf(form.mapping) : undefined]);
-  const encoded = filter && Buffer.from(RowFilter.encode(toWireFilter(filter)).finish());
+  // A filter may look at columns that the mapping does not read.
+  const encoded = encodeInTurn([
+    shapeFilter(selection, window),
+    selection.filter === undefined ? undefined : Buffer.from(selection.filter, 'base64'),
+    form.kind === 'mapping' ? projectionOf(form.mapping) : undefined,
+  ]);
   if (encoded && encoded.length > MAX_FILTER_BYTES) {
     throw new FreezeError(
-      `the filter of families, timestamps and versions must fit into ${MAX_FILTER_BYTES} B, got ${encoded.length} B: name fewer families`,
+      `the filter with families, timestamps and versions must fit into ${MAX_FILTER_BYTES} B, got ${encoded.length} B: name fewer families, or a smaller filter`,
     );
   }
   return writeRunOptions(frozenRun(pipeline, window, encoded));

@@ -1,5 +1,11 @@
 import * as z from 'zod';
+import { encodeFilter, encodeInTurn } from '../../forms/filter-wire.ts';
+import { scanFilter } from '../../forms/scan-filter-form.ts';
 import { bytesOfBase64 } from '../../model/bytes.ts';
+import { MAX_FILTER_BYTES } from '../../model/filter/scan-filter.ts';
+import { shapeFilter } from '../../model/filter/shape-filter.ts';
+import { MAX_INT64 } from '../../model/int64.ts';
+import { familyRule } from '../../model/mutation-rules.ts';
 import { type Bound, formatRange, isEmptyRange, prefixRange, type RowRange } from '../../model/row-range.ts';
 import { choice, declare, flag, optional, type Output, text } from '../option.ts';
 import { duration } from '../quantity.ts';
@@ -43,6 +49,9 @@ const windowSection = z.strictObject({
   ),
 });
 
+/** Anything here; a rule reads it as a filter and reports all of its problems, each at its own path. */
+export const filterValue = z.custom<unknown>();
+
 export const selectionOptions = {
   rowKeyEncoding: choice(
     'How row keys are written in ranges and prefixes: as the text that they are, or as base64 of their bytes, padded and in the standard alphabet.',
@@ -70,6 +79,11 @@ export const selectionOptions = {
     { type: 'list', default: '[]', bounds: 'names of families' },
   ),
   latestOnly: flag('Whether only the latest version of each column is read.', false),
+  filter: declare(
+    optional(filterValue),
+    'A filter of the service, over what families, timestampWindow and latestOnly leave. The page scan-source.md has all of them.',
+    { type: 'section', bounds: 'see scan-source.md' },
+  ),
   timestampWindow: declare(optional(windowSection), 'Reads only cells whose timestamps lie in it.', {
     type: 'section',
   }),
@@ -92,6 +106,8 @@ export interface ResolvedSelection {
   readonly excludeFamilies: readonly string[];
   readonly latestOnly: boolean;
   readonly timestampWindow?: ResolvedWindow;
+  /** The encoded `google.bigtable.v2.RowFilter`, as base64. */
+  readonly filter?: string;
 }
 
 /** Timestamps in microseconds, as decimal texts. */
@@ -102,7 +118,7 @@ export interface ResolvedWindow {
 }
 
 export function selectionOf(options: SelectionOptions): ResolvedSelection {
-  const { rowKeyEncoding, ranges, prefixes, families, excludeFamilies, latestOnly, timestampWindow } = options;
+  const { rowKeyEncoding, ranges, prefixes, families, excludeFamilies, latestOnly, timestampWindow, filter } = options;
   const decode = decoderOf(rowKeyEncoding);
   const all = [
     ...ranges.map((range) => rangeOf(range, decode)),
@@ -114,6 +130,7 @@ export function selectionOf(options: SelectionOptions): ResolvedSelection {
     excludeFamilies,
     latestOnly,
     ...(timestampWindow && { timestampWindow: windowOf(timestampWindow) }),
+    ...(filter !== undefined && { filter: encodeFilter(scanFilter.parse(filter)).toString('base64') }),
   };
 }
 
@@ -171,6 +188,26 @@ function microsOf(text: string): bigint | undefined {
 const ENDS = ['start', 'startOpen', 'end', 'endClosed'] as const;
 
 export const selectionRules: readonly Rule<SelectionOptions>[] = [
+  function filterIsOne({ options: { filter } }) {
+    if (filter === undefined) return [];
+    const issues = scanFilter.safeParse(filter).error?.issues ?? [];
+    return issues.map(({ path, message }) => ({
+      at: ['filter', ...(path as (string | number)[])],
+      // The value stands beside the rule here.
+      rule: message.replace(/, got [^,]*$/, ''),
+    }));
+  },
+  function filterFitsIntoRequests({ options: { filter, families = [], excludeFamilies = [], latestOnly = false } }) {
+    const { data, success } = scanFilter.safeParse(filter ?? { all: {} });
+    if (!success || [...families, ...excludeFamilies].some(familyRule)) return [];
+    const shape = shapeFilter({ families, excludeFamilies, latestOnly }, WIDEST_WINDOW);
+    const size = encodeInTurn([shape, data])?.length ?? 0;
+    if (size <= MAX_FILTER_BYTES) return [];
+    const at = filter === undefined ? (families.length > 0 ? 'families' : 'excludeFamilies') : 'filter';
+    return [
+      { at: [at], rule: `must take at most ${MAX_FILTER_BYTES} bytes with all that a run filters by`, got: size },
+    ];
+  },
   function rangesHoldRows({ options: { rowKeyEncoding, ranges = [] } }) {
     if (rowKeyEncoding === undefined) return [];
     const decode = decoderOf(rowKeyEncoding);
@@ -181,6 +218,13 @@ export const selectionRules: readonly Rule<SelectionOptions>[] = [
     const decode = decoderOf(rowKeyEncoding);
     return prefixes.flatMap((prefix, index) =>
       decode(prefix) ? [] : [{ at: ['prefixes', index], rule: BASE64_RULE, got: prefix }],
+    );
+  },
+  function familiesAreNames({ options }) {
+    return (['families', 'excludeFamilies'] as const).flatMap((name) =>
+      (options[name] ?? []).flatMap((family, index) =>
+        familyRule(family) === undefined ? [] : [{ at: [name, index], rule: 'must not be blank' }],
+      ),
     );
   },
   function familiesAreIncludedOrExcluded({ options: { families = [], excludeFamilies = [] } }) {
@@ -195,6 +239,9 @@ export const selectionRules: readonly Rule<SelectionOptions>[] = [
     return [{ at: ['timestampWindow', 'until'], rule: 'must be later than since', got: window.until }];
   },
 ];
+
+/** Whatever the window is when a run starts, its filter takes no more. */
+const WIDEST_WINDOW = { sinceMicros: (MAX_INT64 / 1000n - 1n) * 1000n, untilMicros: (MAX_INT64 / 1000n) * 1000n };
 
 const BASE64_RULE = 'must be base64 in the standard alphabet, padded, spelled as its bytes are';
 

@@ -110,7 +110,7 @@ export function filterProblem(filter: RowFilter, path: string, depth = 0): strin
 
 /** Of a chain or interleave. */
 export const SOME_RULE = 'must combine at least one filter';
-const DEPTH_RULE = `must nest chains and interleaves at most ${MAX_FILTER_DEPTH} deep, got more`;
+export const DEPTH_RULE = `must nest chains and interleaves at most ${MAX_FILTER_DEPTH} deep, got more`;
 
 /** Why a filter, all of whose parts are right, stands too deep in itself; undefined when it does not. */
 export const depthRule = (filter: RowFilter): string | undefined =>

@@ -1,8 +1,7 @@
-import * as z from 'zod';
-import { LEAF_DEFINITIONS, LEAF_SCHEMAS } from '../../forms/leaves.ts';
+import type * as z from 'zod';
+import { formJsonSchema, type JsonSchema } from '../../forms/json-schema.ts';
 import { requestDocument } from './request-form.ts';
 import { resultDocument } from './result-form.ts';
-import { CHOICES } from '../../forms/shapes.ts';
 
 /**
  * JSON Schemas of row requests and their results, for editors and for other languages: made of the same declarations as
@@ -13,24 +12,8 @@ export const requestJsonSchema = (): JsonSchema =>
 
 export const resultJsonSchema = (): JsonSchema => schemaOf(resultDocument, 'Result of a row request');
 
-type JsonSchema = Readonly<Record<string, unknown>>;
-
-function schemaOf(document: z.ZodType, title: string, oneOf: readonly string[] = []): JsonSchema {
-  const schema = z.toJSONSchema(document, {
-    io: 'input',
-    target: 'draft-2020-12',
-    unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema }) => {
-      // A description makes a copy, which knows what it was made of.
-      const { parent = zodSchema } = zodSchema._zod;
-      Object.assign(jsonSchema, LEAF_SCHEMAS.get(parent));
-      if (CHOICES.has(zodSchema)) Object.assign(jsonSchema, { minProperties: 1, maxProperties: 1 });
-    },
-  });
-  return {
-    ...schema,
-    $defs: { ...schema.$defs, ...LEAF_DEFINITIONS },
-    title: `${title} of the Bigtable connector for Cloud Functions, version 1`,
-    ...(oneOf.length > 0 && { oneOf: oneOf.map((name) => ({ required: [name] })) }),
-  };
-}
+const schemaOf = (document: z.ZodType, title: string, oneOf: readonly string[] = []): JsonSchema => ({
+  ...formJsonSchema(document),
+  title: `${title} of the Bigtable connector for Cloud Functions, version 1`,
+  ...(oneOf.length > 0 && { oneOf: oneOf.map((name) => ({ required: [name] })) }),
+});

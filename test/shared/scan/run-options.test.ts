@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { closedBound, openBound, UNBOUNDED } from '../../../shared/model/row-range.ts';
 import { type FrozenRun, readRunOptions, windowOf, writeRunOptions } from '../../../shared/scan/run-options.ts';
-import { rangesOf, shapeFilter } from '../../../shared/scan/selection.ts';
+import { shapeFilter } from '../../../shared/model/filter/shape-filter.ts';
+import { rangesOf } from '../../../shared/scan/selection.ts';
 
 const FROZEN: FrozenRun = {
   table: { project: 'p', instance: 'i', table: 't' },

@@ -6,7 +6,7 @@ import { cellsPerColumn, chain, familyEquals, timestampRange } from '../../../..
 import { RowFilter } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import { fromWireFilter } from '../../../../shared/forms/filter-wire.ts';
 import { readRunOptions } from '../../../../shared/scan/run-options.ts';
-import { shapeFilter } from '../../../../shared/scan/selection.ts';
+import { shapeFilter } from '../../../../shared/model/filter/shape-filter.ts';
 
 /** A scan of `p.i.t` with these options. */
 async function scanOf(options: object = {}): Promise<ResolvedScanSource> {
@@ -54,8 +54,28 @@ test('an incremental run begins at the start of the last run that is done, less 
   expect(readRunOptions(freezeRun(pipeline, undefined)).window).toEqual({});
 });
 
-test('a filter that no request would be taken with starts no run', async () => {
+test('the filter of the pipeline looks at what the shape lets through', async () => {
+  const pipeline = await scanOf({ families: ['a'], latestOnly: true, filter: { valueRegex: 'x.*' } });
+  const { filter = Buffer.alloc(0) } = readRunOptions(freezeRun(pipeline, undefined));
+  const steps = [
+    { $case: 'familyNameRegexFilter', value: 'a' },
+    { $case: 'cellsPerColumnLimitFilter', value: 1 },
+  ].map((step) => ({ filter: step }));
+  expect(RowFilter.decode(filter).filter).toEqual({
+    $case: 'chain',
+    value: {
+      filters: [
+        { filter: { $case: 'chain', value: { filters: steps } } },
+        { filter: { $case: 'valueRegexFilter', value: Buffer.from('x.*') } },
+      ],
+    },
+  });
+});
+
+test('a filter that no request would be taken with starts no run, should a configuration hold one', async () => {
+  const pipeline = await scanOf();
   const families = Array.from({ length: 2000 }, (_, number) => `a-family-of-a-long-name-${number}`);
-  const pipeline = await scanOf({ families });
-  expect(() => freezeRun(pipeline, undefined)).toThrow(FreezeError);
+  expect(() => freezeRun({ ...pipeline, selection: { ...pipeline.selection, families } }, undefined)).toThrow(
+    FreezeError,
+  );
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ResolvedScanSource } from '../../../../shared/config/resolved.ts';
+import { encodeFilter } from '../../../../shared/forms/filter-wire.ts';
+import { scanFilter } from '../../../../shared/forms/scan-filter-form.ts';
 import { linesOf, resolvedOf, type Options } from '../documents.ts';
 import { describeOptions, type OptionCase, SIZES, UNITS } from '../option-cases.ts';
 
@@ -155,6 +157,43 @@ describe('the selection of a scan', () => {
     expect(linesOf({ ...MINIMAL, families: ['a'], excludeFamilies: ['b'] })).toEqual([
       'excludeFamilies: must not be set beside families: name those to read, or those not to, got a list of 1',
     ]);
+  });
+
+  test('names families that are names', () => {
+    expect(linesOf({ ...MINIMAL, families: ['a', ''], excludeFamilies: [' '] })).toEqual([
+      'families.1: must not be blank, got ""',
+      'excludeFamilies.0: must not be blank, got " "',
+      'excludeFamilies: must not be set beside families: name those to read, or those not to, got a list of 1',
+    ]);
+  });
+
+  test('has a filter of the service, encoded', () => {
+    const { selection } = resolved({ ...MINIMAL, filter: { chain: [{ family: 'f' }, { valueRegex: 'x.*' }] } });
+    const encoded = encodeFilter(scanFilter.parse({ chain: [{ family: 'f' }, { valueRegex: 'x.*' }] }));
+    expect(selection.filter).toBe(encoded.toString('base64'));
+    expect(resolved(MINIMAL).selection.filter).toBeUndefined();
+  });
+
+  test('refuses a filter at the places where it is wrong, all at once', () => {
+    const filter = { interleave: [{ label: 'Big' }, { valueRegex: '(' }, { rowSample: 0.5 }, { cellsPerRow: 0 }] };
+    expect(linesOf({ ...MINIMAL, filter })).toEqual([
+      'filter.interleave.0.label: must be 1 to 15 of a-z, 0-9 and "-", got "Big"',
+      'filter.interleave.1.valueRegex: must be a pattern of RE2: error parsing regexp: missing closing ): `(`, got "("',
+      'filter.interleave.2.rowSample: is not taken: a scan that goes on after a failure would draw another sample. Sample by a pattern of row keys, or where the messages are read, got 0.5',
+      'filter.interleave.3.cellsPerRow: must be an integer from 1 to 2^31 − 1, got 0',
+    ]);
+  });
+
+  test('refuses what a request has no room for, window and families included', () => {
+    const families = Array.from({ length: 400 }, (_, number) => `a-family-of-a-long-name-${number}`);
+    const room = 'must take at most 20480 bytes with all that a run filters by';
+    expect(linesOf({ ...MINIMAL, filter: { valueRegex: 'x'.repeat(20_475) } })).toEqual([`filter: ${room}, got 20511`]);
+    expect(resolved({ ...MINIMAL, filter: { valueRegex: 'x'.repeat(20_000) } }).selection.filter).toBeDefined();
+    expect(linesOf({ ...MINIMAL, families, filter: { valueRegex: 'x'.repeat(10_000) } })[0]).toMatch(
+      /^filter: must take/,
+    );
+    const more = [...families, ...families.map((family) => `${family}x`)];
+    expect(linesOf({ ...MINIMAL, families: more })[0]).toMatch(/^families: must take/);
   });
 
   test('has a window of timestamps in microseconds, or since the last run', () => {
