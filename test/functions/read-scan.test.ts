@@ -13,6 +13,7 @@ import { systemClock } from '../../shared/base/clock.ts';
 import { systemRandom } from '../../shared/base/random.ts';
 import { createPulledTopic, type PulledTopic } from '../support/pulled-topic.ts';
 import { InstanceSignals } from '../support/sink-harness.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** Real edges: the embedded Bigtable, Firestore and Pub/Sub, and HTTP. */
 let bigtable: LocalBigtable;
@@ -168,7 +169,7 @@ test('after SIGTERM the slot is given back with its progress, and the next invoc
   const first = await start({ maxRowsPerSecond: 100 });
   await first.post({ start: { run: 'r' } });
   const working = first.post({ slot: 0 });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await pulled(output)).length).toBeGreaterThan(0);
   });
   const stoppedAt = Date.now();

@@ -14,7 +14,7 @@ const isClean = (): boolean => held().length <= before.length + RUNNERS_TIMERS;
 // Registered before the file's own hooks, so it runs after them.
 afterAll(async () => {
   // Closing is asynchronous in the kernel: give what is on its way a moment, then insist.
-  for (let round = 0; round < 40 && !isClean(); round += 1) await wait(25);
+  for (let round = 0; round < 200 && !isClean(); round += 1) await wait(25);
   if (isClean()) return;
   throw new Error(
     `the test file left handles behind: ${held().join(', ')} (before it: ${before.join(', ') || 'none'})`,

@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type LocalFirestore, startFirestoreServer } from '../../../../infra/local/servers/firestore/server.ts';
+import { expectSoon } from '../../../support/soon.ts';
 
 /** The verbs as processes, with the runs in the embedded Firestore. */
 const MAIN = resolve(import.meta.dirname, '../../../../functions/cli/main.ts');
-/** A second, and what a busy machine takes to end a process. */
-const SOON_MILLIS = 1_500;
 
 let server: LocalFirestore;
 let folder: string;
@@ -57,7 +56,7 @@ async function interrupted({ child, ended, said }: ReturnType<typeof start>, isS
   const at = performance.now();
   child.kill('SIGINT');
   const outcome = await ended;
-  expect(performance.now() - at).toBeLessThan(SOON_MILLIS);
+  expectSoon(at);
   return outcome;
 }
 

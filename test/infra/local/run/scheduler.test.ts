@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalScheduler, type SchedulerOptions, startSchedule } from '../../../../infra/local/run/scheduler.ts';
 import type { PlannedSchedule } from '../../../../shared/deployment/plan.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const MINUTE = 60_000;
 const EVERY_MINUTE = { name: 'job', function: 'one', cron: '* * * * *', attemptDeadlineSeconds: 120 };
@@ -51,14 +52,14 @@ function start(schedule: PlannedSchedule = EVERY_MINUTE, options: SchedulerOptio
 /** Lets the attempt that is due arrive, and its answer. */
 async function arrived(count: number): Promise<void> {
   await clock.advance(0);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(attempts).toHaveLength(count);
   });
 }
 
 /** The scheduler waits for its next slot again. */
 const waiting = (): Promise<void> =>
-  vi.waitFor(() => {
+  eventually(() => {
     expect(clock.pending).toBe(1);
   });
 
@@ -125,7 +126,7 @@ test('a job posts its body, and says which job it is and for which time', async 
   start({ ...EVERY_MINUTE, name: 'scan-read-2', body: { slot: 2 }, slot: 2 });
   await arrived(1);
   await waiting();
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(seen).toHaveLength(1);
   });
   expect(seen[0]?.body).toBe('{"slot":2}');

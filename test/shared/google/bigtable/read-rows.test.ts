@@ -29,6 +29,7 @@ import {
 } from '../../../support/bigtable-raw-client.ts';
 import { cellText } from '../../../support/row-chunks.ts';
 import { testRuntime } from '../../../support/runtime.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const T = tableName('p', 'i', 't');
 const KEYS = Array.from({ length: 200 }, (_, index) => `k${String(index).padStart(3, '0')}`);
@@ -260,10 +261,12 @@ describe('one call', () => {
   });
 
   test('that is given up for silence takes its connection out of use', async () => {
-    bigtable.faults.add({ method: 'ReadRows', effect: { kind: 'never-answer', isApplied: false } });
+    const silence = bigtable.faults.add({ method: 'ReadRows', effect: { kind: 'never-answer', isApplied: false } });
     const messages = open();
     const waiting = messages.next();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => {
+      expect(silence.hits).toBe(1);
+    });
     await messages.close(true);
     expect(await waiting).toMatchObject({ kind: 'failed', status: { code: 'CANCELLED' } });
     expect(await ending(open())).toEqual({ kind: 'finished' });

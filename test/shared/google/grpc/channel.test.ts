@@ -1,9 +1,10 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { credentials, Metadata, status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { ChannelSet } from '../../../../shared/google/grpc/channel.ts';
 import { CallError } from '../../../../shared/google/grpc/message-stream.ts';
 import { type BytesCall, serveBytes, STREAM } from '../../../support/bytes-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const closers: (() => void | Promise<void>)[] = [];
 
@@ -105,7 +106,7 @@ describe('one call', () => {
     const channels = connect(address);
     const calls = [call(channels), call(channels)];
     expect(channels.inFlight).toBe(2);
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(open).toHaveLength(2);
     });
     for (const stream of open) stream.end();
@@ -155,7 +156,7 @@ describe('a connection that is dead', () => {
   test('the connection that was given up is closed', async () => {
     const { address, sockets } = await silentAfter(SETTINGS);
     await call(connect(address), { millis: 80 });
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
     });
   });
@@ -188,7 +189,7 @@ describe('a connection that is dead', () => {
     const channels = connect(address);
     const messages: string[] = [];
     const long = call(channels, { onMessage: (message) => void messages.push(message.toString()) });
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(open).toHaveLength(1);
     });
     expect((await call(channels, { millis: 60 })).isHeard).toBe(false);
@@ -224,7 +225,7 @@ describe('many calls at once', () => {
     const address = await serve((stream) => void open.push(stream));
     const channels = connect(address);
     const calls = Array.from({ length: streams }, () => call(channels));
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(open).toHaveLength(streams);
     });
     const counts = Map.groupBy(open, (stream) => stream.getPeer());
@@ -255,7 +256,7 @@ describe('close', () => {
     const address = await serve((stream) => void open.push(stream));
     const channels = connect(address);
     const running = call(channels);
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(open).toHaveLength(1);
     });
     channels.close();

@@ -1,10 +1,11 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { credentials, Metadata, status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { ChannelSet } from '../../../../shared/google/grpc/channel.ts';
 import { CallError, type MessageStream } from '../../../../shared/google/grpc/message-stream.ts';
 import { type BytesCall, serveBytes, STREAM } from '../../../support/bytes-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const closers: (() => void)[] = [];
 
@@ -194,7 +195,7 @@ describe('its end', () => {
     });
     const stream = open(channels);
     await stream.next();
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(channels.inFlight).toBe(0);
     });
     await expect(stream.next()).rejects.toMatchObject({ status: { code: 'UNAVAILABLE' } });

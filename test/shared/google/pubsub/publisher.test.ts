@@ -9,6 +9,7 @@ import { createPublisher, type OpenablePublisher } from '../../../../shared/goog
 import type { StatusName } from '../../../../shared/model/status.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { connectTo, type ClientOf } from '../../../../infra/local/servers/rpc/client.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const TOPIC = 'projects/letters/topics/dlq';
 const SUBSCRIPTION = 'projects/letters/subscriptions/reader';
@@ -124,7 +125,7 @@ test('a wait that aborts rejects with its reason at once, though the service doe
   const controller = new AbortController();
   const reason = new Error('the invocation ended');
   const publishing = topic.publish(message('late'), controller.signal);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(fault.hits).toBe(1);
   });
   controller.abort(reason);
@@ -155,7 +156,7 @@ test('close waits for the message that is on its way, though nobody else does', 
   const topic = open();
   const fault = server.faults.add({ method: 'Publish', effect: { kind: 'delay', delayMillis: 60 } });
   const publishing = topic.publish(message('on its way'), signal);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(fault.hits).toBe(1);
   });
   await topic.close();
@@ -177,11 +178,11 @@ test('close gives up after shutdownTimeout, says so, and the client is closed al
   const fault = server.faults.add({ method: 'Publish', effect: { kind: 'delay', delayMillis: 60_000 } });
   const controller = new AbortController();
   const publishing = expect(topic.publish(message('slow'), controller.signal)).rejects.toThrow('the invocation ended');
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(fault.hits).toBe(1);
   });
   const closing = expect(topic.close()).rejects.toThrow('shutdownTimeout of 500 ms was used up');
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(clock.pending).toBe(1);
   });
   await clock.advance(500);

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RedeliverError } from '../../../../shared/base/errors.ts';
 import { decodePush, readPush } from '../../../../shared/google/pubsub/push-body.ts';
+import { cpuMillis } from '../../../support/cpu-time.ts';
 
 const message = {
   data: Buffer.from('data').toString('base64'),
@@ -99,12 +100,13 @@ describe('the forms of a push', () => {
     ]);
   });
 
-  test('ten megabytes are read, in a fraction of a second', () => {
+  test('ten megabytes are read, in a fraction of a second of CPU', () => {
     const data = Buffer.alloc(10_000_000, 'x');
     const body = wrapped({ data: data.toString('base64') });
-    const startedAt = performance.now();
-    expect(decodePush(body).data.equals(data)).toBe(true);
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    const spent = cpuMillis(() => {
+      expect(decodePush(body).data.equals(data)).toBe(true);
+    });
+    expect(spent).toBeLessThan(1000);
   });
 });
 

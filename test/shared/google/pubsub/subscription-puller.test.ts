@@ -1,8 +1,10 @@
 import { PubSub } from '@google-cloud/pubsub';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { startPubSubServer, type LocalPubSub } from '../../../../infra/local/servers/pubsub/server.ts';
-import { sleep, systemClock } from '../../../../shared/base/clock.ts';
+import { systemClock } from '../../../../shared/base/clock.ts';
 import { openSubscriptionPuller } from '../../../../shared/google/pubsub/subscription-puller.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { expectSoon } from '../../../support/soon.ts';
 
 /** Against the local Pub/Sub, on a subscription whose own ack deadline is the longest there is. */
 const LEASE_SECONDS = 1;
@@ -55,7 +57,7 @@ test('what is released is there for the next one at once, also while its lease i
   const puller = await open();
   const pulled = await puller.pull(20, 5_000, never);
   const slow = server.faults.add({ method: 'ModifyAckDeadline', effect: { kind: 'delay', delayMillis: 300 } });
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(slow.hits).toBe(1);
   });
   await puller.release(
@@ -70,12 +72,15 @@ test('what is released is there for the next one at once, also while its lease i
 test('a pull that waits ends soon after the signal, and leases nothing that comes later', async () => {
   const puller = await open();
   const stop = new AbortController();
+  const waiting = server.faults.add({ method: 'Pull', effect: { kind: 'delay', delayMillis: 0 } });
   const pulling = puller.pull(10, 60_000, stop.signal);
-  await sleep(systemClock, 300);
+  await eventually(() => {
+    expect(waiting.hits).toBe(1);
+  });
   const at = performance.now();
   stop.abort(new Error('told to end'));
   await expect(pulling).rejects.toThrow('told to end');
-  expect(performance.now() - at).toBeLessThan(1_000);
+  expectSoon(at, 1_000);
   await publish(2);
   expect(await puller.pull(10, 2_000, never)).not.toEqual([]);
   await puller.close();
