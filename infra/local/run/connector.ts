@@ -69,8 +69,8 @@ export async function startLocalConnector(options: LocalConnectorOptions): Promi
     started.defer(await openSubscription(subscription, addressOf, options));
   }
   for (const schedule of plan.schedules) {
-    const { label, process: any, slots } = functionCalled(functions, schedule.function);
-    const called = schedule.slot === undefined ? any : (slots[schedule.slot] ?? any);
+    const { label, process: shared, slots } = functionCalled(functions, schedule.function);
+    const called = schedule.slot === undefined ? shared : (slots[schedule.slot] ?? shared);
     const scheduler = startSchedule(schedule, called.url, {
       ...(clock && { timeScale: clock.factor, since: clock.since }),
       onFailure: (message) => options.onLine?.(label, message),
