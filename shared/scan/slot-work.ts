@@ -136,7 +136,8 @@ export class SlotWork {
       } else if (isEmpty && this.#isAnyOpen) {
         // Perhaps the last split of a run is done, or a run waits for its plan.
         await advance(ending.stop);
-        pause = ADVANCE_MILLIS;
+        // Where all runs are read, others have what is left: that may take long.
+        if (this.#runs.length < open.length) pause = ADVANCE_MILLIS;
       } else if (!this.#hasRoom()) {
         pause = BUSY_LOOK_MILLIS;
       }

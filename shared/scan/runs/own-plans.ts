@@ -15,6 +15,9 @@ export interface PlannerDependencies {
   readonly runtime: Runtime;
 }
 
+/** Of a problem's text, in its run's document. */
+const MAX_PROBLEM = 2_000;
+
 /** A look waits so long for a table that is being asked where to cut; then the next tick looks. */
 const PATIENCE_MILLIS = 3_000;
 
@@ -64,7 +67,7 @@ export class OwnPlans {
       const options = await store.readOptions(run.id, signal);
       const plan = await planRanges(run, options, signal).then(
         (ranges): OwnPlan => ({ kind: 'ranges', id: newPlanId(), ranges }),
-        (error: unknown): OwnPlan => ({ kind: 'failed', problem: toError(error).message }),
+        (error: unknown): OwnPlan => ({ kind: 'failed', problem: toError(error).message.slice(0, MAX_PROBLEM) }),
       );
       // What ends with the invocation says nothing of the table.
       if (!signal.aborted) this.#plans.set(run.id, plan);

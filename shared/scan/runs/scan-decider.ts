@@ -39,13 +39,15 @@ const LOOK_AT_SLOTS_MILLIS = 30_000;
  */
 export function scanDecider(name: string, dependencies: ScanDeciderDependencies): ScanDecider {
   const { store, announce, watch, runtime } = dependencies;
-  const { clock, logger, metrics } = runtime;
+  const { logger, metrics } = runtime;
   const plans = new OwnPlans(dependencies);
   const told = new Set<string>();
   let tickedAt = 0;
   let lookedAtSlotsAt = -Infinity;
   let isAnySilent = false;
   let isPlanning = false;
+  /** Looks since the last commit that happened. */
+  let looks = 0;
   return {
     name,
     intervalMillis: TICK_MILLIS,
@@ -74,13 +76,18 @@ export function scanDecider(name: string, dependencies: ScanDeciderDependencies)
         const plan = own.get(view.read.value.id);
         return plan ? { ...view, own: plan } : view;
       });
-      return { runs, ...(isAnySilent && { slots: await store.readSlots(signal) }) };
+      // A run of which nothing can be written holds up no other: another one has the first turn then.
+      const turn = looks % Math.max(1, runs.length);
+      looks += 1;
+      const inTurn = [...runs.slice(turn), ...runs.slice(0, turn)];
+      return { runs: inTurn, ...(isAnySilent && { slots: await store.readSlots(signal) }) };
     },
     decide({ pipeline, now }, view) {
       const decision = decideScan(pipeline, view, now);
-      return { ...decision, hasMore: decision.hasMore && clock.now() - tickedAt < WORK_MILLIS };
+      return { ...decision, hasMore: decision.hasMore && now - tickedAt < WORK_MILLIS };
     },
     committed({ now }, { runs, slots }, { changes, counts }) {
+      looks = 0;
       if (slots && changes.slots.length === 0) isAnySilent = false;
       const left = runs.filter(({ read }) => read.value.state === 'planning').length;
       isPlanning = left > changes.runs.filter(({ run }) => run.state !== 'planning').length;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { StoreError } from '../../../../shared/model/store.ts';
 import { planOf } from '../../../../shared/scan/runs/split.ts';
 import { cancelRun } from '../../../../shared/scan/runs/start-run.ts';
 import { rangesOf, RunWorld } from '../../../support/run-world.ts';
@@ -275,6 +276,27 @@ test('a run that is cancelled while it is planned has no plan, and its planner w
   expect(run.plan).toBeUndefined();
   expect(world.store.splitsOf('r1')).toHaveLength(800);
   expect(world.store.expiringOf('r1')).toHaveLength(800);
+});
+
+test('a run of which nothing can be written holds up no other', async () => {
+  const world = new RunWorld();
+  await world.start('first');
+  await world.clock.advance(1_000);
+  await world.start('second', 'allow');
+  const { coordinator: store } = world.store;
+  Object.assign(world.store, {
+    coordinator: {
+      ...store,
+      commit: (...given: Parameters<(typeof store)['commit']>) =>
+        given[0].changes?.runs.some(({ run }) => run.id === 'first') === true
+          ? Promise.reject(new StoreError('commit a tick', 'INVALID_ARGUMENT', 'too large'))
+          : store.commit(...given),
+    },
+  });
+  const coordinator = world.coordinator();
+  await expect(world.tick(coordinator)).rejects.toThrow('too large');
+  await world.tick(coordinator).catch(() => undefined);
+  expect([world.run('first').state, world.run('second').state]).toEqual(['planning', 'reading']);
 });
 
 test('slots whose owners fell silent are freed by a coordinator too', async () => {
