@@ -58,7 +58,7 @@ export const METRICS = {
   batchEntries: distribution('Entries in one MutateRows request.', '1'),
   requestLatency: distribution('Time from sending a MutateRows request to its last answer.', 'ms'),
   throttledTime: counter(
-    'Time that requests waited because the service asked for a lower rate: Bigtable by RateLimitInfo or RESOURCE_EXHAUSTED, in a source Pub/Sub by RESOURCE_EXHAUSTED.',
+    'Time that requests waited because the service asked for a lower rate: Bigtable by RateLimitInfo or RESOURCE_EXHAUSTED, in a source Pub/Sub by RESOURCE_EXHAUSTED. In a scan also that reads waited for maxRowsPerSecond and maxBytesPerSecond.',
     undefined,
     'ms',
   ),

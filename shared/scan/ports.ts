@@ -44,6 +44,8 @@ export type RowMessage =
       readonly status: Status;
       /** The key of the row that the service will not read for its size, where it names one. */
       readonly oversizedKey?: Buffer;
+      /** So long the service asks to be left alone, where it says so. */
+      readonly retryAfterMillis?: number;
     };
 
 /** Opens one `ReadRows`. Implemented over a raw gRPC channel in `shared/google/bigtable`. */

@@ -54,6 +54,9 @@ export async function readScanSlot(
     {
       ...(reading.maxRowsPerSecond !== undefined && { maxRowsPerSecond: reading.maxRowsPerSecond / parallelism }),
       ...(reading.maxBytesPerSecond !== undefined && { maxBytesPerSecond: reading.maxBytesPerSecond / parallelism }),
+      onWaited: (millis) => {
+        runtime.metrics.count('throttledTime', millis);
+      },
     },
     clock,
   );

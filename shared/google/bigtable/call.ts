@@ -31,8 +31,9 @@ const flags = (announced: Partial<FeatureFlags>): string =>
 const FEATURES: Readonly<Record<Feature, string>> = {
   // Tells the service that we obey its `RateLimitInfo`; it sends none otherwise.
   'flow-control': flags({ mutateRowsRateLimit: true, mutateRowsRateLimit2: true }),
-  // Tells it that we understand messages which only say how far it has scanned; it sends none otherwise.
-  'scan-progress': flags({ lastScannedRowResponses: true }),
+  // Tells it that we understand messages which only say how far it has scanned, and delays that it asks for; it sends
+  // neither otherwise.
+  'scan-progress': flags({ lastScannedRowResponses: true, retryInfo: true }),
 };
 
 /**

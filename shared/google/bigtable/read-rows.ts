@@ -8,7 +8,7 @@ import type { ReadRows, ReadRowsCall, RowMessage, RowMessages } from '../../scan
 import { CallError, type MessageStream } from '../grpc/message-stream.ts';
 import { dataMethod, TableMetadata } from './call.ts';
 import type { ClientPool, HeldClient } from './clients.ts';
-import { oversizedRowKey } from './error-details.ts';
+import { endingDetails } from './error-details.ts';
 
 const METHOD = dataMethod('ReadRows');
 
@@ -93,9 +93,7 @@ const CLOSED: RowMessage = { kind: 'failed', status: { code: 'CANCELLED', messag
 
 function failureOf(error: unknown, signals: readonly AbortSignal[]): RowMessage {
   if (error instanceof CallError) {
-    const { status, details } = error;
-    const oversizedKey = status.code === 'FAILED_PRECONDITION' ? oversizedRowKey(details) : undefined;
-    return { kind: 'failed', status, ...(oversizedKey && { oversizedKey }) };
+    return { kind: 'failed', status: error.status, ...endingDetails(error.details) };
   }
   // No client was free in time, or no call could be made: nothing was read.
   const code: Status['code'] = signals.some(({ aborted }) => aborted) ? 'CANCELLED' : 'UNAVAILABLE';

@@ -40,7 +40,7 @@ export const LARGE_ROW_BYTES = 16 * 1024 * 1024;
 /** How one `ReadRows` ended. */
 export type Ending =
   /** Everything of its range was read. */
-  { readonly kind: 'finished' } | { readonly kind: 'failed'; readonly status: Status; readonly oversizedKey?: Buffer };
+  { readonly kind: 'finished' } | Extract<RowMessage, { readonly kind: 'failed' }>;
 
 /**
  * One `ReadRows`: its messages, assembled to events and handed on in the order of the keys. It asks for a message when

@@ -5,6 +5,8 @@ export interface ReadPaceOptions {
   readonly maxRowsPerSecond?: number;
   /** Bytes a second, by the estimate of a row's size. Absent: as fast as they come. */
   readonly maxBytesPerSecond?: number;
+  /** Told of every wait that it made. */
+  readonly onWaited?: (millis: number) => void;
 }
 
 /**
@@ -15,23 +17,26 @@ export interface ReadPaceOptions {
 export class ReadPace {
   readonly #millisPerRow: number;
   readonly #millisPerByte: number;
+  readonly #onWaited: ((millis: number) => void) | undefined;
   readonly #clock: Clock;
   #freeAt = 0;
 
-  constructor({ maxRowsPerSecond, maxBytesPerSecond }: ReadPaceOptions, clock: Clock) {
+  constructor({ maxRowsPerSecond, maxBytesPerSecond, onWaited }: ReadPaceOptions, clock: Clock) {
     this.#millisPerRow = maxRowsPerSecond === undefined ? 0 : 1000 / maxRowsPerSecond;
     this.#millisPerByte = maxBytesPerSecond === undefined ? 0 : 1000 / maxBytesPerSecond;
+    this.#onWaited = onWaited;
     this.#clock = clock;
   }
 
-  /** Waits until everything that was read is paid for; resolves with the milliseconds that it took. */
-  async turn(signal: AbortSignal): Promise<number> {
+  /** Waits until everything that was read is paid for. */
+  async turn(signal: AbortSignal): Promise<void> {
     const startedAt = this.#clock.now();
     // What others read meanwhile is to be paid for too.
     for (let millis = this.#freeAt - startedAt; millis >= 1; millis = this.#freeAt - this.#clock.now()) {
       await sleep(this.#clock, millis, signal);
     }
-    return this.#clock.now() - startedAt;
+    const waited = this.#clock.now() - startedAt;
+    if (waited > 0) this.#onWaited?.(waited);
   }
 
   /** So much was read. */

@@ -19,6 +19,9 @@ export const REOPENING: BackoffSchedule = { initialMillis: 100, maxMillis: 60_00
 /** So many failures in a row, without an event between them, end the read: somebody else may try it later. */
 export const MAX_FAILURES = 10;
 
+/** The service may ask for longer, but a split that waits for so long is better given back. */
+const MAX_ASKED_MILLIS = 60_000;
+
 type Oversized = Extract<ReadEvent, { kind: 'oversized' }>;
 
 /**
@@ -67,7 +70,12 @@ export async function* readRange(
     failures += 1;
     if (!mayPass(ending.status) || failures === MAX_FAILURES)
       throw new ReadFailedError('ReadRows', read.table, ending.status);
-    await sleep(reader.clock, backoffDelay(REOPENING, failures, reader.random), signal);
+    const { retryAfterMillis = 0 } = ending;
+    const delay = Math.max(
+      backoffDelay(REOPENING, failures, reader.random),
+      Math.min(retryAfterMillis, MAX_ASKED_MILLIS),
+    );
+    await sleep(reader.clock, delay, signal);
     parts.push(attempt.rest);
   }
   return undefined;

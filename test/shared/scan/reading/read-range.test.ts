@@ -172,6 +172,20 @@ describe('a failure that may pass', () => {
     await reading;
   });
 
+  test('is waited for as long as the service asks, up to a minute', async () => {
+    const clock = new ManualClock();
+    const asked = (retryAfterMillis: number) => [{ ...failedWith('UNAVAILABLE'), retryAfterMillis }];
+    const service = new ScriptedReadRows(asked(5000), asked(3_600_000), [finished]);
+    const reading = readSteadily(open(service, { clock }));
+    const opened: number[] = [];
+    for (const millis of [0, 4999, 1, 59_999, 1]) {
+      await clock.advance(millis);
+      opened.push(service.calls.length);
+    }
+    expect(opened).toEqual([1, 1, 2, 2, 3]);
+    await reading;
+  });
+
   test(`ends the read after ${MAX_FAILURES} without progress between them`, async () => {
     const fails = [failedWith('UNAVAILABLE', 'out of order')];
     const service = new ScriptedReadRows(...Array.from({ length: MAX_FAILURES }, () => fails));
@@ -399,14 +413,16 @@ describe('the pace', () => {
 
   test('counts bytes too, and does not save up time in which nothing was read', async () => {
     const clock = new ManualClock();
-    const pace = new ReadPace({ maxBytesPerSecond: 100 }, clock);
+    const waits: number[] = [];
+    const pace = new ReadPace({ maxBytesPerSecond: 100, onWaited: (millis) => waits.push(millis) }, clock);
     const { signal } = new AbortController();
     await clock.advance(60_000);
     pace.spend(1, 300);
     const turn = pace.turn(signal);
     await clock.advance(2999);
     await clock.advance(1);
-    expect(await turn).toBe(3000);
-    expect(await pace.turn(signal)).toBe(0);
+    await turn;
+    await pace.turn(signal);
+    expect(waits).toEqual([3000]);
   });
 });
