@@ -1,6 +1,9 @@
 import type { BenchCase } from '../support/case.ts';
+import { billedScanCase } from './billed/case.ts';
+import { scanMemoryCase } from './memory/case.ts';
 import { publishCase } from './publish/case.ts';
 import { readCase } from './read/case.ts';
+import { slotsCase } from './slots/case.ts';
 
 /** The suite `scan`. */
-export const SCAN_CASES: readonly BenchCase[] = [readCase, publishCase];
+export const SCAN_CASES: readonly BenchCase[] = [readCase, publishCase, scanMemoryCase, billedScanCase, slotsCase];
