@@ -159,7 +159,7 @@ export class SlotWork {
     let hasMore = false;
     for (const run of this.#runs) {
       if (Object.keys(session.units).length >= wanted) break;
-      const look = await claims.look(this.#sourceOf(run), wanted, ending.stop);
+      const look = await claims.look(this.#sourceOf(run), { wanted, concurrent: maxConcurrentSplits }, ending.stop);
       if (look.taken > 0) runtime.metrics.count('splitsTaken', look.taken);
       this.#splitsTaken += look.taken;
       hasMore ||= look.hasMore;

@@ -20,6 +20,8 @@ export interface Holding {
   readonly bytes: number;
   /** Units that it wants to have in all. */
   readonly wanted: number;
+  /** Of these, as many as it works at at the same time; the others are its stock. */
+  readonly concurrent: number;
   /** Of all units that are open, those that it takes without waiting for others. */
   readonly share: number;
 }
@@ -29,7 +31,8 @@ export const shareOf = (open: number, parallelism: number): number => Math.max(1
 
 /**
  * Takes from the head of the queue: up to the slot's share at once, and beyond it what has waited for 3 s, so that a slot
- * that never comes holds up nothing. Never more than is wanted, or than fits into the slot's document.
+ * that never comes holds up nothing; but only what it works at right away, because others may be about to finish theirs.
+ * Never more than is wanted, or than fits into the slot's document.
  *
  * @param waiting in their turn.
  */
@@ -39,7 +42,10 @@ export function chooseClaims<Unit extends Candidate>(waiting: readonly Unit[], h
   for (const unit of waiting) {
     const units = holding.units + chosen.length;
     if (units >= Math.min(holding.wanted, MAX_UNITS)) break;
-    if (units >= holding.share && now - unit.since < PATIENCE_MILLIS) continue;
+    if (units >= holding.share) {
+      if (units >= holding.concurrent) break;
+      if (now - unit.since < PATIENCE_MILLIS) continue;
+    }
     // One alone always fits.
     if (units > 0 && bytes + unit.bytes > MAX_UNIT_BYTES) break;
     bytes += unit.bytes;

@@ -2,7 +2,7 @@ import { within } from '../base/deadline.ts';
 import { DeadlineError } from '../base/errors.ts';
 import { describeError } from '../base/logging.ts';
 import { StoreError } from '../model/store.ts';
-import { chooseClaims, shareOf } from './choose-claims.ts';
+import { chooseClaims, type Holding, shareOf } from './choose-claims.ts';
 import { hasRunOut, takeOver } from './lease.ts';
 import { CALL_MILLIS, type SlotDependencies } from './leased-slot.ts';
 import type { SlotSession } from './session.ts';
@@ -31,6 +31,8 @@ export interface ClaimOptions<Held> {
   /** Of a unit in the slot's document. */
   readonly bytesOf: (id: string, held: Held) => number;
 }
+
+type Want = Pick<Holding, 'wanted' | 'concurrent'>;
 
 export interface Look {
   /** Units that this slot has now and had not before. */
@@ -66,12 +68,12 @@ export class Claims<Held, Change> {
    * 10 s, takes what other slots had whose leases ran out: their units wait after that. A look that fails for a while is
    * told, and finds nothing.
    *
-   * @param wanted units that the slot wants to have in all.
+   * @param want units that the slot wants to have in all, and how many of them it works at at the same time.
    */
-  async look(source: ClaimSource<Held, Change>, wanted: number, signal: AbortSignal): Promise<Look> {
+  async look(source: ClaimSource<Held, Change>, want: Want, signal: AbortSignal): Promise<Look> {
     const { clock, logger } = this.#dependencies.runtime;
     try {
-      return await within(clock, CALL_MILLIS, 'a look', (until) => this.#look(source, wanted, until), signal);
+      return await within(clock, CALL_MILLIS, 'a look', (until) => this.#look(source, want, until), signal);
     } catch (error) {
       const isPassing = error instanceof DeadlineError || (error instanceof StoreError && error.isTransient);
       if (signal.aborted || !isPassing) throw error;
@@ -80,10 +82,10 @@ export class Claims<Held, Change> {
     }
   }
 
-  async #look(source: ClaimSource<Held, Change>, wanted: number, signal: AbortSignal): Promise<Look> {
+  async #look(source: ClaimSource<Held, Change>, want: Want, signal: AbortSignal): Promise<Look> {
     const { clock } = this.#dependencies.runtime;
     const ids = Object.keys(this.#session.units);
-    const room = wanted - ids.length;
+    const room = want.wanted - ids.length;
     if (room <= 0) return NOTHING;
     const waiting = await source.readWaiting(room, signal);
     if (waiting.length === 0) return { taken: 0, hasMore: await this.#freeOthers(signal) };
@@ -91,7 +93,7 @@ export class Claims<Held, Change> {
     const { bytesOf } = this.#options;
     const candidates = waiting.map((unit) => ({ ...unit, unit, bytes: bytesOf(unit.id, unit.held) }));
     const bytes = Object.entries(this.#session.units).reduce((sum, [id, held]) => sum + bytesOf(id, held), 0);
-    const chosen = chooseClaims(candidates, { units: ids.length, bytes, wanted, share }, clock.now());
+    const chosen = chooseClaims(candidates, { ...want, units: ids.length, bytes, share }, clock.now());
     if (chosen.length === 0) return NOTHING;
     const outcome = await this.#claim(chosen.map(({ unit }) => unit));
     if (outcome === 'conflict') return { taken: 0, hasMore: true };

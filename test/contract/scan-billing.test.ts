@@ -59,14 +59,14 @@ async function wholeRun({ slots, coordinator, runs }: ScanViews): Promise<void> 
   const claims = new Claims({ parallelism: 1, bytesOf: bytesOfSplit }, session, dependencies);
   const source = splitClaims('r1', plan, { store: slots, clock });
   for (let round = 0; round < SPLITS / 4; round += 1) {
-    await claims.look(source, 4, signal);
+    await claims.look(source, { wanted: 4, concurrent: 4 }, signal);
     const ids = Object.keys(session.units);
     const progress = { range: prefixRange(Buffer.from([1, round])), counts: { ...NO_COUNTS, rows: 10 } };
     await Promise.all(ids.map((id) => session.update(moveSplit(id, progress))));
     await readRunStatus('r1', runs, signal);
     await Promise.all(ids.map((id) => session.update(finishSplit(id, progress))));
   }
-  await claims.look(source, 4, signal);
+  await claims.look(source, { wanted: 4, concurrent: 4 }, signal);
   await session.release();
   await ticks.tick(signal);
   await runs.listRuns(5, signal);

@@ -104,7 +104,7 @@ export class SlotWorld {
     const options = { parallelism, bytesOf: bytesOfSplit };
     const claims = new Claims(options, session, this.dependencies());
     const source = splitClaims(RUN, this.plan, { store: this.store.slots, clock: this.clock });
-    return (wanted: number) => this.until(claims.look(source, wanted, this.ended.signal));
+    return (wanted: number) => this.until(claims.look(source, { wanted, concurrent: wanted }, this.ended.signal));
   }
 
   split(place: number): Split | undefined {

@@ -17,23 +17,29 @@ test.each([
 });
 
 test('a slot takes its share at once and leaves the rest to others', () => {
-  const holding = { units: 0, bytes: 0, wanted: 4, share: 2 };
+  const holding = { units: 0, bytes: 0, wanted: 4, concurrent: 4, share: 2 };
   expect(placesOf(chooseClaims(waiting(8), holding, NOW))).toEqual([0, 1]);
 });
 
 test('beyond its share a slot takes what has waited for three seconds, from the head of the queue', () => {
-  const holding = { units: 2, bytes: 0, wanted: 4, share: 2 };
+  const holding = { units: 2, bytes: 0, wanted: 4, concurrent: 4, share: 2 };
   expect(chooseClaims(waiting(8, 2_999), holding, NOW)).toEqual([]);
   expect(placesOf(chooseClaims(waiting(8, 3_000), holding, NOW))).toEqual([0, 1]);
 });
 
+test('beyond its share a slot takes no stock: others may be about to finish theirs', () => {
+  const alone = { units: 0, bytes: 0, wanted: 8, concurrent: 1, share: 1 };
+  expect(placesOf(chooseClaims(waiting(4, 10_000), alone, NOW))).toEqual([0]);
+  expect(placesOf(chooseClaims(waiting(4, 10_000), { ...alone, share: 3 }, NOW))).toEqual([0, 1, 2]);
+});
+
 test('a slot that has none takes one, however small its share', () => {
-  const holding = { units: 0, bytes: 0, wanted: 4, share: shareOf(1, 100) };
+  const holding = { units: 0, bytes: 0, wanted: 4, concurrent: 4, share: shareOf(1, 100) };
   expect(placesOf(chooseClaims(waiting(1), holding, NOW))).toEqual([0]);
 });
 
 test('a slot takes no more than its document holds, but one unit whatever its size', () => {
-  const holding = { units: 0, bytes: 0, wanted: 1000, share: 1000 };
+  const holding = { units: 0, bytes: 0, wanted: 1000, concurrent: 1000, share: 1000 };
   expect(chooseClaims(waiting(1000), holding, NOW)).toHaveLength(MAX_UNITS);
   expect(chooseClaims(waiting(100, 0, 100_000), holding, NOW)).toHaveLength(6);
   expect(chooseClaims(waiting(2, 0, 2 * MAX_UNIT_BYTES), holding, NOW)).toHaveLength(1);
