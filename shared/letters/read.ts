@@ -1,7 +1,6 @@
 import { RedeliverError } from '../base/errors.ts';
 import { isIdentity } from '../model/identity.ts';
-import { LETTER_PAYLOADS, type LetterPayload } from '../model/letter.ts';
-import type { PushedMessage } from '../model/record.ts';
+import { LETTER_PAYLOADS, type LetterPayload, type PushedMessage } from '../model/record.ts';
 import { parseTableName } from '../model/table-name.ts';
 import { CONNECTOR, isScanLetter, LETTER_ATTRIBUTES, LETTER_NAMES } from './attributes.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { encodeEntry } from '../mapping/rows/entry-wire.ts';
-import type { LetterPayload } from '../model/letter.ts';
+import type { LetterPayload } from '../model/record.ts';
 import { formatTableName } from '../model/table-name.ts';
 import type { FailedRecord } from './failed-record.ts';
 import { CONNECTOR, LETTER_ATTRIBUTES, LETTER_NAMES } from './attributes.ts';

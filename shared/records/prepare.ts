@@ -9,7 +9,7 @@ import {
   type PreparingSerializer,
   type Serializer,
 } from '../mapping/serializer.ts';
-import type { LetterPayload, ReturnedLetter } from '../model/letter.ts';
+import type { LetterPayload, ReturnedLetter } from '../model/record.ts';
 import { familiesOf, MAX_MUTATIONS, type RowEntry } from '../model/mutation.ts';
 import type { TableName } from '../model/table-name.ts';
 import type { FramedRecord } from './framed-records.ts';

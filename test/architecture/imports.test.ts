@@ -109,9 +109,17 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     'shared/google/',
     [
       ...['shared/model', 'shared/base', 'shared/proto'],
-      ...['bulk', 'markers', 'staged', 'coordinator', 'emission', 'scan', 'scan/runs', 'slots'].map(
-        (room) => `shared/${room}/ports.ts`,
-      ),
+      ...[
+        'bulk',
+        'markers',
+        'staged',
+        'coordinator',
+        'emission',
+        'scan',
+        'scan/runs',
+        'slots',
+        'change-stream/reading',
+      ].map((room) => `shared/${room}/ports.ts`),
       ...['shared/staged/state.ts', 'shared/staged/segment-id.ts', 'shared/mapping/rows/entry-wire.ts'],
       ...['shared/scan/runs/run.ts', 'shared/scan/runs/split.ts'],
     ],
@@ -155,6 +163,11 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   // A run and its splits are values; what is read of a table is of no concern to them.
   ['shared/scan/runs/', ['shared/model', 'shared/base', 'shared/coordinator', 'shared/slots']],
   ['shared/scan/', [...capability, 'shared/coordinator', 'shared/slots', 'shared/emission']],
+  // The service's side of a partition: its bytes, its retries. Of the ledger it knows what a position is.
+  [
+    'shared/change-stream/reading/',
+    ['shared/model', 'shared/base', 'shared/proto', 'shared/change-stream/ledger/partition.ts'],
+  ],
   ['shared/change-stream/', [...capability, 'shared/coordinator']],
   // The plan of a deployment reads a configuration, and nothing of what runs.
   ['shared/deployment/', ['shared/config', 'shared/model', 'shared/base']],
