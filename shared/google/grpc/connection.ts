@@ -103,6 +103,9 @@ export class Connection {
       'grpc.max_receive_message_length': -1,
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 5000,
+      // Read ahead by the transport, for each stream: with HTTP/2's own 64 KiB a reader of small rows waits for the
+      // wire after every second message. A stream that nobody reads holds no more than this.
+      'grpc-node.flow_control_window': 256 * 1024,
       // Without its own pool a new connection would be given the very one that it is to replace.
       'grpc.use_local_subchannel_pool': 1,
       'grpc.service_config_disable_resolution': 1,
