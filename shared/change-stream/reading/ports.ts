@@ -3,7 +3,7 @@ import type { Change, Nanos } from '../../model/change.ts';
 import { formatRange, type RowRange } from '../../model/row-range.ts';
 import type { Status } from '../../model/status.ts';
 import { formatTableName, type TableName } from '../../model/table-name.ts';
-import type { Position } from '../ledger/partition.ts';
+import type { Position, Token } from '../ledger/partition.ts';
 
 /** One `ReadChangeStream` of one partition. It asks for a heartbeat every 5 seconds. */
 export interface ReadChangeStreamCall {
@@ -73,13 +73,15 @@ export type StreamEvent =
       readonly isEnd: boolean;
       /** OK at the end time; otherwise why the service closed the partition, which is no failure. */
       readonly status: Status;
-      /** The partitions that go on, each with the token it starts at; empty where the service names none. */
+      /** Which partitions go on, and at which tokens; empty where the service names none. */
       readonly successors: readonly StreamSuccessor[];
     };
 
 export interface StreamSuccessor {
-  readonly range: RowRange;
-  readonly token: string;
+  /** The partition that goes on. */
+  readonly target: RowRange;
+  /** Where it goes on in the part of it that was read here: of a merge that part is less than the target. */
+  readonly token: Token;
 }
 
 /** The stream of one partition with every retry inside. */
