@@ -205,6 +205,11 @@ export const METRICS = {
   positionsCommitted: counter('Positions of splits that were written because they had moved.'),
   sessionMillis: distribution('Time that an invocation of a slot worked.', 'ms'),
 
+  // Change stream source.
+  watchdogReopens: counter(
+    'Times that the stream of a partition was opened anew because the service had told nothing of it for 30 s, not even a heartbeat.',
+  ),
+
   // Failure policy and dead letters.
   recordsDropped: counter('Records dropped by the policy log-and-drop.'),
   deadLettersPublished: counter('Dead letters whose publish was confirmed.'),

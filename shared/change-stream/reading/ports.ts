@@ -134,17 +134,39 @@ export class StreamFailedError extends ConnectorError {
   readonly failure: StreamFailure;
   readonly status: Status;
 
-  /** @param advice what to do, where somebody has to do something. */
   constructor(
     failure: StreamFailure,
     { table, range }: { readonly table: TableName; readonly range?: RowRange },
     status: Status,
-    { advice, ...options }: ErrorOptions & { readonly advice?: string } = {},
+    options?: ErrorOptions,
   ) {
     const call = range ? `ReadChangeStream of ${formatRange(range)}` : 'GenerateInitialChangeStreamPartitions';
     const words = `${call} of ${formatTableName(table)} ended with ${status.code}: ${status.message}`;
+    const advice = adviceOf(failure, status, table);
     super(advice ? `${words}; ${advice}` : words, options);
     this.failure = failure;
     this.status = status;
+  }
+}
+
+/** What to do, where somebody has to do something. */
+function adviceOf(failure: StreamFailure, { code }: Status, { instance, table }: TableName): string | undefined {
+  if (failure === 'too-large') return 'raise maxMutationBytes, and the memory of the function with it';
+  if (failure !== 'status') return undefined;
+  switch (code) {
+    case 'FAILED_PRECONDITION':
+      return (
+        'the table needs a change stream, and the app profile has to route to a single cluster: ' +
+        `gcloud bigtable instances tables update ${table} --instance=${instance} --change-stream-retention-period=7d`
+      );
+    case 'INVALID_ARGUMENT':
+    case 'OUT_OF_RANGE':
+      return 'its position may be older than the retention of the stream';
+    case 'PERMISSION_DENIED':
+      return 'the service account of the function needs a role that lets it read the table and its app profile';
+    case 'NOT_FOUND':
+      return 'the table or the app profile is not there';
+    default:
+      return undefined;
   }
 }
