@@ -118,8 +118,10 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
         'scan',
         'scan/runs',
         'slots',
+        'change-stream',
         'change-stream/reading',
       ].map((room) => `shared/${room}/ports.ts`),
+      ...['shared/change-stream/source.ts', 'shared/change-stream/ledger/partition.ts'],
       ...['shared/staged/state.ts', 'shared/staged/segment-id.ts', 'shared/mapping/rows/entry-wire.ts'],
       ...['shared/scan/runs/run.ts', 'shared/scan/runs/split.ts'],
     ],
@@ -168,7 +170,16 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     'shared/change-stream/reading/',
     ['shared/model', 'shared/base', 'shared/proto', 'shared/change-stream/ledger/partition.ts'],
   ],
-  ['shared/change-stream/', [...capability, 'shared/coordinator']],
+  // Arithmetic of ranges, tokens and rounds; how a slot's document is changed is the slots' word.
+  ['shared/change-stream/ledger/', ['shared/model', 'shared/base', 'shared/slots']],
+  [
+    'shared/change-stream/coordination/',
+    [
+      ...['shared/model', 'shared/base', 'shared/coordinator', 'shared/slots'],
+      ...['ledger/', 'source.ts', 'ports.ts'].map((name) => `shared/change-stream/${name}`),
+    ],
+  ],
+  ['shared/change-stream/', [...capability, 'shared/coordinator', 'shared/slots', 'shared/emission']],
   // The plan of a deployment reads a configuration, and nothing of what runs.
   ['shared/deployment/', ['shared/config', 'shared/model', 'shared/base']],
   // The servers stand for Google's services and know nothing of the connector; only the wiring reads its configuration.
