@@ -124,6 +124,8 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
       ...['shared/change-stream/source.ts', 'shared/change-stream/ledger/partition.ts'],
       ...['shared/staged/state.ts', 'shared/staged/segment-id.ts', 'shared/mapping/rows/entry-wire.ts'],
       ...['shared/scan/runs/run.ts', 'shared/scan/runs/split.ts'],
+      // Ranges and times on the wire are those of the messages that the reading takes apart.
+      'shared/change-stream/reading/wire-rules.ts',
     ],
   ],
   // Whose turn it is and when: what is done in a turn belongs to the capability.

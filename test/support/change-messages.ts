@@ -1,3 +1,4 @@
+import { wirePartition, wireTime } from '../../shared/change-stream/reading/wire-rules.ts';
 import { closedBound, openBound, type RowRange, UNBOUNDED } from '../../shared/model/row-range.ts';
 import {
   ReadChangeStreamResponse,
@@ -6,17 +7,11 @@ import {
   ReadChangeStreamResponse_DataChange_Type as Type,
   type ReadChangeStreamResponse_MutationChunk as Chunk,
 } from '../../shared/proto/google/bigtable/v2/bigtable.ts';
-import type { Mutation, StreamPartition, Value } from '../../shared/proto/google/bigtable/v2/data.ts';
-import type { Timestamp } from '../../shared/proto/google/protobuf/timestamp.ts';
+import type { Mutation, Value } from '../../shared/proto/google/bigtable/v2/data.ts';
 
 /** Messages of a `ReadChangeStream`, as the service writes them. */
 
 export type Step = NonNullable<Mutation['mutation']>;
-
-export const wireTime = (nanos: bigint): Timestamp => ({
-  seconds: nanos / 1_000_000_000n,
-  nanos: Number(nanos % 1_000_000_000n),
-});
 
 const encode = (record: ReadChangeStreamResponse['streamRecord']): Buffer =>
   Buffer.from(ReadChangeStreamResponse.encode({ streamRecord: record }).finish());
@@ -82,15 +77,6 @@ export const heartbeatMessage = (token: string, lowWatermark = 5n): Buffer =>
 export const rangeOf = (start: string, end: string): RowRange => ({
   start: start === '' ? UNBOUNDED : closedBound(Buffer.from(start)),
   end: end === '' ? UNBOUNDED : openBound(Buffer.from(end)),
-});
-
-const keyOf = (side: RowRange['start']): Buffer => (side.kind === 'unbounded' ? Buffer.alloc(0) : side.key);
-
-export const wirePartition = ({ start, end }: RowRange): StreamPartition => ({
-  rowRange: {
-    startKey: { $case: 'startKeyClosed', value: keyOf(start) },
-    endKey: { $case: 'endKeyOpen', value: keyOf(end) },
-  },
 });
 
 export const closeMessage = (close: Partial<CloseStream>): Buffer =>

@@ -114,6 +114,25 @@ export type OpenPartition = (
   signal: AbortSignal,
 ) => PartitionStream;
 
+/** Whether a table has a change stream. `denied`: we may not ask. */
+export type StreamReading =
+  | { readonly kind: 'on'; readonly retentionMillis: number }
+  | { readonly kind: 'off' | 'missing' }
+  | { readonly kind: 'denied'; readonly problem: string };
+
+/** Where an app profile sends its calls. `unknown`: in a way that is not known here, or an emulator has no profiles. */
+export type RoutingReading =
+  | { readonly kind: 'single-cluster'; readonly cluster: string }
+  | { readonly kind: 'multi-cluster' | 'unknown' | 'missing' }
+  | { readonly kind: 'denied'; readonly problem: string };
+
+/** What a stream stands on. Each call is sent once, and rejects with a `TableAdminError` where it says nothing. */
+export interface ChangeStreamAdmin {
+  readStream(table: TableName, signal: AbortSignal): Promise<StreamReading>;
+  /** @param appProfileId empty for the instance's default profile. */
+  readRouting(table: TableName, appProfileId: string, signal: AbortSignal): Promise<RoutingReading>;
+}
+
 /** Why a stream cannot go on. */
 export type StreamFailure =
   /** The service refused it, or could not be reached in any attempt. */

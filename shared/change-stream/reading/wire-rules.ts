@@ -1,6 +1,6 @@
 import { ConnectorError } from '../../base/errors.ts';
 import type { Nanos } from '../../model/change.ts';
-import { closedBound, openBound, type RowRange } from '../../model/row-range.ts';
+import { type Bound, closedBound, openBound, type RowRange } from '../../model/row-range.ts';
 import type { StreamPartition } from '../../proto/google/bigtable/v2/data.ts';
 import type { Timestamp } from '../../proto/google/protobuf/timestamp.ts';
 
@@ -27,6 +27,12 @@ export function nanosOf(timestamp: Timestamp | undefined): Nanos {
   return seconds * NANOS_PER_SECOND + BigInt(nanos);
 }
 
+/** For times since the epoch, which are never negative here. */
+export const wireTime = (nanos: Nanos): Timestamp => ({
+  seconds: nanos / NANOS_PER_SECOND,
+  nanos: Number(nanos % NANOS_PER_SECOND),
+});
+
 /** The range of a partition as the service names it. A bound of the empty key, or none, is unbounded. */
 export function partitionRange(partition: StreamPartition | undefined): RowRange {
   const { startKey, endKey } = partition?.rowRange ?? {};
@@ -35,5 +41,15 @@ export function partitionRange(partition: StreamPartition | undefined): RowRange
   }
   return { start: closedBound(startKey?.value ?? NO_KEY), end: openBound(endKey?.value ?? NO_KEY) };
 }
+
+/** The range of a partition as requests have it: both sides are said outright, with an empty key where there is no bound. */
+export const wirePartition = ({ start, end }: RowRange): StreamPartition => ({
+  rowRange: {
+    startKey: { $case: 'startKeyClosed', value: keyOf(start) },
+    endKey: { $case: 'endKeyOpen', value: keyOf(end) },
+  },
+});
+
+const keyOf = (bound: Bound): Buffer => (bound.kind === 'unbounded' ? NO_KEY : bound.key);
 
 const NO_KEY = Buffer.alloc(0);

@@ -21,7 +21,7 @@ export const appProfilePath = (instance: Pick<TableName, 'project' | 'instance'>
   `${instancePath(instance)}/appProfiles/${appProfileId === '' ? 'default' : appProfileId}`;
 
 /** Features of a client that the service asks of before it makes use of them. */
-export type Feature = 'flow-control' | 'scan-progress';
+export type Feature = 'flow-control' | 'scan-progress' | 'asked-delays';
 
 const flags = (announced: Partial<FeatureFlags>): string =>
   Buffer.from(FeatureFlags.encode({ ...FeatureFlags.decode(Buffer.alloc(0)), ...announced }).finish()).toString(
@@ -34,6 +34,7 @@ const FEATURES: Readonly<Record<Feature, string>> = {
   // Tells it that we understand messages which only say how far it has scanned, and delays that it asks for; it sends
   // neither otherwise.
   'scan-progress': flags({ lastScannedRowResponses: true, retryInfo: true }),
+  'asked-delays': flags({ retryInfo: true }),
 };
 
 /**

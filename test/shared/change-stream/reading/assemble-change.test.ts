@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Change } from '../../../../shared/model/change.ts';
 import { ChangeAssembler } from '../../../../shared/change-stream/reading/assemble-change.ts';
 import type { StreamEvent } from '../../../../shared/change-stream/reading/ports.ts';
-import { ChangeTooLargeError, StreamProtocolError } from '../../../../shared/change-stream/reading/wire-rules.ts';
+import {
+  ChangeTooLargeError,
+  StreamProtocolError,
+  wireTime,
+} from '../../../../shared/change-stream/reading/wire-rules.ts';
 import { ReadChangeStreamResponse_DataChange_Type as Type } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import type { Value } from '../../../../shared/proto/google/bigtable/v2/data.ts';
 import {
@@ -17,7 +21,6 @@ import {
   rawValue,
   setCell,
   type Step,
-  wireTime,
   wireToken,
 } from '../../../support/change-messages.ts';
 
