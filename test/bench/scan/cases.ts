@@ -4,6 +4,14 @@ import { scanMemoryCase } from './memory/case.ts';
 import { publishCase } from './publish/case.ts';
 import { readCase } from './read/case.ts';
 import { slotsCase } from './slots/case.ts';
+import { wholeCase } from './whole/case.ts';
 
 /** The suite `scan`. */
-export const SCAN_CASES: readonly BenchCase[] = [readCase, publishCase, scanMemoryCase, billedScanCase, slotsCase];
+export const SCAN_CASES: readonly BenchCase[] = [
+  readCase,
+  publishCase,
+  wholeCase,
+  scanMemoryCase,
+  billedScanCase,
+  slotsCase,
+];
