@@ -31,6 +31,8 @@ export class Outbound implements WireMessage {
   start = 0;
   end = 0;
   data: Buffer | undefined = undefined;
+  /** Called when it has ended, and with it every use of its data. */
+  release: (() => void) | undefined = undefined;
 
   constructor(owner: Owner, sequence: number, held: number) {
     this.owner = owner;
@@ -58,6 +60,8 @@ export class Outbound implements WireMessage {
     const { slab } = this;
     this.slab = NOTHING;
     slab.leave();
+    this.release?.();
+    this.release = undefined;
   }
 }
 

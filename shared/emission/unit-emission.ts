@@ -2,6 +2,7 @@ import { onAbort } from '../base/abort.ts';
 import type { OutgoingMessage } from '../model/publishing.ts';
 import { EmissionError } from './failure.ts';
 import { Pack, packProblem } from './messages/pack.ts';
+import { PackBuffers } from './messages/pack-buffers.ts';
 import { partsOf } from './messages/parts.ts';
 import type { Outbound } from './outbound.ts';
 import type { UnitEmission, UnitOptions } from './unit.ts';
@@ -27,6 +28,7 @@ export class Unit<Position> implements UnitEmission<Position> {
   readonly #maxPackBytes: number;
   /** By ordering key, empty for none. */
   readonly #packs = new Map<string, OpenPack>();
+  readonly #packBuffers = new PackBuffers();
   readonly close: () => void;
 
   /** @param onClose the unit is given back, or has failed. */
@@ -171,7 +173,8 @@ export class Unit<Position> implements UnitEmission<Position> {
       open = undefined;
     }
     if (!open) {
-      open = { pack: new Pack(orderingKey), outbound: this.#messages.enter(0) };
+      const pack = new Pack(orderingKey, this.#packBuffers, this.#packs.size + 1);
+      open = { pack, outbound: this.#messages.enter(0) };
       this.#packs.set(key, open);
     }
     open.pack.add(data);
@@ -185,7 +188,8 @@ export class Unit<Position> implements UnitEmission<Position> {
     this.#packs.delete(key);
     const { pack, outbound } = open;
     const { attributes, failurePolicy, topic } = this.#options;
-    const packed = pack.close();
+    const { message: packed, release } = pack.close();
+    outbound.release = release;
     const problem = brokenRule(packed, attributes);
     if (problem === undefined || failurePolicy === 'dead-letter') {
       this.#messages.leave(outbound, packed, messageSize(packed, this.#messages.common), problem);

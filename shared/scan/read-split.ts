@@ -50,7 +50,8 @@ export interface SplitReading {
 
 /** Behind a row or a key that says how far the service has looked; or behind all of them. */
 interface Position {
-  readonly after: Buffer | undefined;
+  /** The key, a byte a character: a text costs less than bytes of its own, and most positions are never asked for. */
+  readonly after: string | undefined;
   readonly counts: SplitCounts;
 }
 
@@ -77,7 +78,8 @@ export function readSplit(reading: SplitReading): SplitReader {
       const position = unit.takeCommittable();
       if (!position) return undefined;
       const { after } = position;
-      return { range: after && truncateAfter(held.range, after), counts: position.counts };
+      const key = after === undefined ? undefined : Buffer.from(after, 'latin1');
+      return { range: key && truncateAfter(held.range, key), counts: position.counts };
     },
   };
 
@@ -224,7 +226,7 @@ export function readSplit(reading: SplitReading): SplitReader {
 
   /** A copy of the key: what came from the service is larger, and would stay for as long. */
   function pass(key: Buffer | undefined): void {
-    unit.pass({ after: key && Buffer.from(key), counts: { ...counts } });
+    unit.pass({ after: key?.toString('latin1'), counts: { ...counts } });
   }
 }
 

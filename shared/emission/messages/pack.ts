@@ -1,24 +1,35 @@
 import type { OutgoingMessage } from '../../model/publishing.ts';
 import { EMISSION_ATTRIBUTES } from './attributes.ts';
+import type { PackBuffers } from './pack-buffers.ts';
 
 const LINE_END = 0x0a;
 
-const MIN_BYTES = 1024;
 const GROWTH = 1.5;
+
+/** What became of a pack. */
+export interface ClosedPack {
+  readonly message: OutgoingMessage;
+  /** To be called once the message has ended: its data is written over then. Absent where nothing is to be given back. */
+  readonly release?: () => void;
+}
 
 /**
  * Records of one ordering key that become one message of NDJSON: a record a line. Such a message has the attributes of its
  * unit and the number of its records; attributes of single records are left out. Records are copied when they come, so that
- * nothing else of them is kept. Pure.
+ * nothing else of them is kept.
  */
 export class Pack {
   readonly #orderingKey: string | undefined;
-  #lines = Buffer.allocUnsafe(MIN_BYTES);
+  readonly #buffers: PackBuffers;
+  #lines: Buffer;
   #bytes = 0;
   #records = 0;
 
-  constructor(orderingKey: string | undefined) {
+  /** @param open packs of the unit, this one included. */
+  constructor(orderingKey: string | undefined, buffers: PackBuffers, open: number) {
     this.#orderingKey = orderingKey;
+    this.#buffers = buffers;
+    this.#lines = buffers.take(open);
   }
 
   get records(): number {
@@ -40,19 +51,26 @@ export class Pack {
   }
 
   /** The message of all records, of which there must be one at least. */
-  close(): OutgoingMessage {
+  close(): ClosedPack {
     const filled = this.#lines.subarray(0, this.#bytes);
-    const isRoomy = this.#lines.length - this.#bytes > this.#bytes / 8;
+    const isRoomy = this.#lines.length - this.#bytes > this.#bytes / 4;
     const data = isRoomy ? Buffer.from(filled) : filled;
+    this.#buffers.closed(this.#bytes);
+    const lines = this.#lines;
+    const release = (): void => {
+      this.#buffers.give(lines);
+    };
+    if (isRoomy) release();
     const attributes = { [EMISSION_ATTRIBUTES.records.name]: String(this.#records) };
-    return this.#orderingKey === undefined
-      ? { data, attributes }
-      : { data, attributes, orderingKey: this.#orderingKey };
+    const message =
+      this.#orderingKey === undefined ? { data, attributes } : { data, attributes, orderingKey: this.#orderingKey };
+    return isRoomy ? { message } : { message, release };
   }
 
   #grow(least: number): void {
-    const lines = Buffer.allocUnsafe(Math.max(least, Math.ceil(this.#lines.length * GROWTH)));
+    const lines = Buffer.allocUnsafeSlow(Math.max(least, Math.ceil(this.#lines.length * GROWTH)));
     lines.set(this.#lines.subarray(0, this.#bytes));
+    this.#buffers.give(this.#lines);
     this.#lines = lines;
   }
 }
