@@ -1,8 +1,10 @@
 import type { Led, LedStore } from '../coordinator/ports.ts';
 import type { RowRange } from '../model/row-range.ts';
 import type { Version, Versioned } from '../model/store.ts';
-import type { SlotRead, SlotStore } from '../slots/ports.ts';
-import type { HeldPartition, Merge, Missing, Partition, PartitionState } from './ledger/partition.ts';
+import type { SlotStore } from '../slots/ports.ts';
+import type { HeldPartition, Merge, Partition, PartitionState } from './ledger/partition.ts';
+import type { Ledger, Topology } from './ledger/ledger.ts';
+import type { LedgerWrite } from './ledger/writes.ts';
 import type { Retention, Source } from './source.ts';
 
 /**
@@ -13,28 +15,6 @@ import type { Retention, Source } from './source.ts';
  * every wait ends with `signal`. A commit may also happen again, by itself and minutes later: each depends on a version
  * that its own first time changes. A document of a newer format is refused with a `StoreError`, not misread.
  */
-
-/**
- * What is written beside a slot's or the source's document, in the same commit or not at all. Whatever was read to decide on
- * it has its version as a precondition.
- */
-export type LedgerWrite =
-  /** Without a version the slot's own document fences it: the slot has the partition. */
-  | { readonly kind: 'partition'; readonly partition: Partition; readonly version?: Version }
-  /** It must not be there. */
-  | { readonly kind: 'new-partition'; readonly partition: Partition }
-  /** Of a generation that is nobody's. It may be gone already. */
-  | { readonly kind: 'partition-gone'; readonly id: string }
-  /** Undefined: it must not be there. */
-  | { readonly kind: 'merge'; readonly merge: Merge; readonly version: Version | undefined }
-  | { readonly kind: 'merge-gone'; readonly id: string; readonly version: Version }
-  /** Undefined: it must not be there. */
-  | { readonly kind: 'missing'; readonly missing: Missing; readonly version: Version | undefined }
-  | { readonly kind: 'missing-gone'; readonly id: string; readonly version: Version }
-  /** Adds one to the version of the topology without asking what it was: closes wait neither for each other nor for a coordinator. */
-  | { readonly kind: 'topology-moved' }
-  /** The same, and the topology must be as it was read (undefined: it has never moved). Coordinators alone ask for that. */
-  | { readonly kind: 'topology-moved-from'; readonly version: Version | undefined };
 
 /** A partition whose time has come, and the document that says so. */
 export interface WaitingPartition {
@@ -64,25 +44,6 @@ export interface ChangeStreamStore extends SlotStore<HeldPartition, LedgerWrite>
   countOpen(generation: number, signal: AbortSignal): Promise<number>;
   /** Those of them that are there. */
   readMerges(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Versioned<Merge>>>;
-}
-
-/** Everything that is known of one generation but its finished partitions, as it was at one time. */
-export interface Ledger {
-  readonly topology: Topology;
-  /** Open and completed ones. */
-  readonly partitions: readonly Versioned<Partition>[];
-  readonly merges: readonly Versioned<Merge>[];
-  readonly missing: readonly Versioned<Missing>[];
-  /** Every slot that somebody ever had, by its number. */
-  readonly slots: ReadonlyMap<number, SlotRead<HeldPartition>>;
-}
-
-/** Grows with everything that makes, ends or joins partitions. */
-export interface Topology {
-  /** 0: it has never moved. */
-  readonly number: number;
-  /** Undefined: it has never moved. */
-  readonly version: Version | undefined;
 }
 
 /** The coordinator's view. */
@@ -125,4 +86,4 @@ export type ReadRetention = (signal: AbortSignal) => Promise<number | undefined>
 /** The partitions of the source's table as the service has them now, normalised. Retries inside. */
 export type ListServicePartitions = (signal: AbortSignal) => Promise<readonly RowRange[]>;
 
-export type { Retention, Source };
+export type { Ledger, LedgerWrite, Retention, Source, Topology };

@@ -74,5 +74,5 @@ export function compose<Held, Change>(
   }
   if (!isReleasing) return { attempt: undefined, settled };
   const value = { owner: '', epoch, attempt, units: {} };
-  return { attempt: { value, changes: giveAllBack(units, now, giveBack), included }, settled };
+  return { attempt: { value, changes: giveAllBack(units, now, giveBack, 'released'), included }, settled };
 }

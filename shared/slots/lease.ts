@@ -12,18 +12,22 @@ export const RENEW_MILLIS = 20_000;
 export const hasRunOut = ({ updatedAt, readAt }: Pick<SlotRead<unknown>, 'updatedAt' | 'readAt'>): boolean =>
   readAt - updatedAt >= LEASE_MILLIS;
 
+/** Why a unit is given back: its owner did it, or fell silent and was not asked. */
+export type Reason = 'released' | 'ran-out';
+
 /**
  * The write to a unit's own document with which it waits for any slot, with everything that its slot knew of it.
  *
  * @param since when it may be taken.
  */
-export type GiveBack<Held, Change> = (id: string, held: Held, since: number) => Change;
+export type GiveBack<Held, Change> = (id: string, held: Held, since: number, reason: Reason) => Change;
 
 export const giveAllBack = <Held, Change>(
   units: Units<Held>,
   now: number,
   giveBack: GiveBack<Held, Change>,
-): readonly Change[] => Object.entries(units).map(([id, held]) => giveBack(id, held, now));
+  reason: Reason,
+): readonly Change[] => Object.entries(units).map(([id, held]) => giveBack(id, held, now, reason));
 
 export type TakeDecision<Held, Change> =
   /** Nobody's, or its owner fell silent. Holds only once it is committed. */
@@ -71,6 +75,6 @@ export function takeOver<Held, Change>(
     slot,
     version,
     value: { owner, epoch: epoch + 1, attempt: attempt + 1, units: {} },
-    changes: giveAllBack(units, now, giveBack),
+    changes: giveAllBack(units, now, giveBack, 'ran-out'),
   };
 }

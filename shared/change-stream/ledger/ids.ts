@@ -29,13 +29,15 @@ export function partitionId(generation: number, range: RowRange, tokens: readonl
 /** The name of the tokens that wait for a target. */
 export const mergeId = (generation: number, target: RowRange): string => rangeId(`merge/${generation}`, target);
 
-/** The name of a part of the key space that nobody has. */
-export const missingId = (generation: number, range: RowRange): string => rangeId(`missing/${generation}`, range);
+/** The name of a part of the key space that nobody has. @param origin of the same kind as a partition's. */
+export const missingId = (generation: number, range: RowRange, origin: string): string =>
+  rangeId(`missing/${generation}`, range, origin);
 
-function rangeId(kind: string, range: RowRange): string {
+function rangeId(kind: string, range: RowRange, origin = ''): string {
   const hash = createHash('sha256');
   addText(hash, kind);
   addRange(hash, range);
+  addText(hash, origin);
   return hash.digest('hex');
 }
 

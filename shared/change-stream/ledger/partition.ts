@@ -82,11 +82,10 @@ export interface Missing {
   readonly id: string;
   readonly generation: number;
   readonly range: RowRange;
+  /** Since when it is known to be nobody's. */
   readonly firstObserved: number;
   /** How far it was read before it was lost, or the least that it can have been. */
   readonly lowWatermark: Nanos;
-  /** No change of it was read that the service had later than this. */
-  readonly readUntil: Nanos;
 }
 
 /** What a slot knows of a partition that it takes. */
@@ -116,3 +115,28 @@ export function requirePartitionRange(range: RowRange): RowRange {
   if (isPartitionRange(range)) return range;
   throw new RangeError(`${formatRange(range)} is no partition: a partition holds its start and not its end`);
 }
+
+/**
+ * A partition that went on. Failures count anew where it did; its low watermark never moves back, because what was read once
+ * was read.
+ */
+export function movedTo(before: HeldPartition, { tokens, lowWatermark: told }: Position): HeldPartition {
+  const { position, restarted } = before;
+  const lowWatermark = told > position.lowWatermark ? told : position.lowWatermark;
+  if (lowWatermark === position.lowWatermark && areSame(tokens, position.tokens)) return before;
+  const isMarked = restarted !== undefined && lowWatermark <= restarted.until;
+  const { generation, range, round } = before;
+  return {
+    ...{ generation, range, position: { tokens, lowWatermark }, round, failures: 0 },
+    ...(isMarked && { restarted }),
+  };
+}
+
+/** The same as if it had never failed. */
+export const unfailed = ({ generation, range, position, round, restarted }: HeldPartition): HeldPartition => ({
+  ...{ generation, range, position, round, failures: 0 },
+  ...(restarted && { restarted }),
+});
+
+const areSame = (left: readonly Token[], right: readonly Token[]): boolean =>
+  left.length === right.length && left.every(({ token }, place) => token === right[place]?.token);

@@ -1,7 +1,6 @@
 import { type BackoffSchedule, backoffDelay } from '../../base/backoff.ts';
 import type { Random } from '../../base/random.ts';
 import type { Bound, RowRange } from '../../model/row-range.ts';
-import type { GiveBack } from '../../slots/lease.ts';
 import type { Units } from '../../slots/ports.ts';
 import type { SlotUpdate } from '../../slots/session.ts';
 import type { HeldSplit, Split, SplitCounts, SplitState, SplitWrite } from './split.ts';
@@ -22,7 +21,7 @@ export const MAX_FAILURES = 10;
 const FAILURE_BACKOFF: BackoffSchedule = { initialMillis: 10_000, maxMillis: 600_000, jitter: 0.2 };
 
 /** The split waits in its own document, for any slot. */
-export const waitingSplit: GiveBack<HeldSplit, SplitWrite> = (id, held, since) =>
+export const waitingSplit = (id: string, held: HeldSplit, since: number): SplitWrite =>
   written(id, held, { kind: 'waiting', since });
 
 const written = (id: string, held: HeldSplit, state: SplitState): SplitWrite => ({ split: { ...held, id, state } });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { compose } from '../../../shared/slots/compose.ts';
 import { decideTake, LEASE_MILLIS, takeOver } from '../../../shared/slots/lease.ts';
 import { momentOf, remainingOf } from '../../../shared/slots/lease-time.ts';
 import type { SlotRead } from '../../../shared/slots/ports.ts';
@@ -71,4 +72,17 @@ test.each([
 ])('where %s, a lease lasts by the one that went further', (_, wall, monotonic, left) => {
   const sentAt = momentOf(clockAt(NOW, 0));
   expect(remainingOf(sentAt, momentOf(clockAt(NOW + wall, monotonic)))).toBe(left);
+});
+
+test('a unit is told why it is given back: its owner did it, or fell silent', () => {
+  const giveBackWith = (id: string, _held: number, _since: number, reason: string): string => `${id} ${reason}`;
+  expect(
+    takeOver(1, slotOf('dead', LEASE_MILLIS), '', NOW, giveBackWith).changes.every((each) => each.endsWith('ran-out')),
+  ).toBe(true);
+  const released = compose(slotOf('me', 0).value, [], {
+    ...{ attempt: 9, isRenewal: false, isReleasing: true, now: NOW },
+    giveBack: giveBackWith,
+  });
+  expect(released.attempt?.changes.length).toBeGreaterThan(0);
+  expect(released.attempt?.changes.every((each) => each.endsWith('released'))).toBe(true);
 });

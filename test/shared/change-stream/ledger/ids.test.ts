@@ -6,7 +6,7 @@ import { range, token } from '../../../support/partitions.ts';
 test('equal values have equal names, and names are hexadecimal digits of one length, whatever the keys hold', () => {
   const long = range('a'.repeat(4096), '');
   expect(mergeId(1, long)).toBe(mergeId(1, range('a'.repeat(4096), '')));
-  for (const id of [mergeId(1, long), missingId(1, long), partitionId(1, long, [token('a', 'b')], 'start')]) {
+  for (const id of [mergeId(1, long), missingId(1, long, 'p'), partitionId(1, long, [token('a', 'b')], 'start')]) {
     expect(id).toMatch(/^[0-9a-f]{64}$/);
   }
 });
@@ -30,7 +30,7 @@ test('generations, kinds, tokens and origins all tell partitions apart', () => {
     partitionId(1, range('a', 'c'), [token('a', 'b', 't'), token('b', 'c', 't')], 'parent'),
     mergeId(1, range('a', 'c')),
     mergeId(2, range('a', 'c')),
-    missingId(1, range('a', 'c')),
+    missingId(1, range('a', 'c'), 'p'),
   ];
   expect(new Set(ids).size).toBe(ids.length);
 });
