@@ -20,6 +20,8 @@ export interface Change {
   readonly lowWatermark: Nanos;
   /** In the order in which they were applied. May be empty. */
   readonly entries: readonly ChangeEntry[];
+  /** The place that each entry has in the change of the service, where a filter left some out; absent: its own. */
+  readonly places?: readonly number[];
   /** An estimate of its size that is the same at every reading, and not the billed one; at least 1. */
   readonly bytes: number;
 }

@@ -181,6 +181,11 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
       ...['ledger/', 'source.ts', 'ports.ts'].map((name) => `shared/change-stream/${name}`),
     ],
   ],
+  // What is made of a change: messages, and nothing of how they leave.
+  [
+    'shared/change-stream/forms/',
+    ['shared/model', 'shared/base', 'shared/emission/messages/', 'shared/change-stream/ledger/partition.ts'],
+  ],
   ['shared/change-stream/', [...capability, 'shared/coordinator', 'shared/slots', 'shared/emission']],
   // The plan of a deployment reads a configuration, and nothing of what runs.
   ['shared/deployment/', ['shared/config', 'shared/model', 'shared/base']],

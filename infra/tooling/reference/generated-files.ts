@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { format } from 'prettier';
+import { envelopeJsonSchema } from '../../../shared/change-stream/forms/envelope-schema.ts';
 import { connectorJsonSchema } from '../../../shared/config/json-schema.ts';
 import { cellJsonSchema, rowJsonSchema } from '../../../shared/scan/forms/record-schemas.ts';
 import { requestJsonSchema, resultJsonSchema } from '../../../shared/single-row/forms/json-schema.ts';
@@ -36,6 +37,11 @@ export const GENERATED_FILES: readonly GeneratedFile[] = [
   { path: 'shared/single-row/row-result.schema.json', script: 'schema', content: () => json(resultJsonSchema()) },
   { path: 'shared/scan/forms/row.schema.json', script: 'schema', content: () => json(rowJsonSchema()) },
   { path: 'shared/scan/forms/cell.schema.json', script: 'schema', content: () => json(cellJsonSchema()) },
+  {
+    path: 'shared/change-stream/forms/envelope.schema.json',
+    script: 'schema',
+    content: () => json(envelopeJsonSchema()),
+  },
   { path: 'shared/docs/options.md', script: 'docs', content: () => markdown(optionsPage()) },
   { path: 'shared/docs/mapping.md', script: 'docs', content: () => markdown(mappingPage()) },
   { path: 'shared/docs/metrics.md', script: 'docs', content: () => markdown(metricsPage()) },
