@@ -182,11 +182,9 @@ export function readSplit(reading: SplitReading): SplitReader {
     const orderingKey = work.orderingKeyOf(rowKey);
     const attributes = namesRow ? rowKeyAttribute(rowKey) : NO_ATTRIBUTES;
     const isBare = Buffer.isBuffer(record);
-    return {
-      data: isBare ? record : record.data,
-      attributes: isBare ? attributes : { ...attributes, ...record.attributes },
-      ...(orderingKey !== undefined && { orderingKey }),
-    };
+    const data = isBare ? record : record.data;
+    const all = isBare ? attributes : { ...attributes, ...record.attributes };
+    return orderingKey === undefined ? { data, attributes: all } : { data, attributes: all, orderingKey };
   }
 
   /** The form cannot be made of it, or a module threw at it. */
