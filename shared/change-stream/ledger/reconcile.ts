@@ -68,10 +68,11 @@ export function gapsOf(service: readonly RowRange[], covered: readonly RowRange[
 export function reconcile(scan: Scan): Reconciliation {
   const recoveries: Recovery[] = [];
   const kept: Missing[] = unreported(scan);
+  const known = new Set(scan.ledger.missing.map(({ value }) => value.id));
   let writes = 0;
   for (const gap of gapsOf(scan.service, coveredBy(scan.ledger))) {
     const outcome = lookAt(gap, scan);
-    const isNew = outcome.missing.some(({ firstObserved }) => firstObserved === scan.now);
+    const isNew = outcome.missing.some(({ id }) => !known.has(id));
     if (isNew || outcome.recoveries.length > 0) writes += 1;
     if (writes <= MAX_GAPS) {
       recoveries.push(...outcome.recoveries);
