@@ -167,40 +167,47 @@ export class ChangeAssembler {
   }
 }
 
-/** A value that comes in pieces: each is copied to where the whole value will be, so that it is held once. */
+/**
+ * A value that comes in pieces. Room for all of it is taken with the second one, which is asked for when it is this change's
+ * turn to be large; each piece is copied there, so that the value is held once.
+ */
 class OpenValue {
   readonly #cell: SetCell;
-  readonly #value: Buffer;
+  readonly #size: number;
+  #whole: Buffer | undefined;
   #length = 0;
 
   constructor(cell: SetCell, size: number) {
     this.#cell = cell;
-    this.#value = Buffer.allocUnsafeSlow(size);
+    this.#size = size;
   }
 
   add(piece: SetCell, { chunkedValueSize: size, chunkedValueOffset: offset, lastChunk }: ChunkInfo): void {
-    const whole = this.#value.length;
-    if (size !== whole) throw new StreamProtocolError('a value in pieces announced two sizes');
+    if (size !== this.#size) throw new StreamProtocolError('a value in pieces announced two sizes');
     if (offset !== this.#length) throw new StreamProtocolError('a piece of a value is missing, or came twice');
     if (!this.#isSameCell(piece)) throw new StreamProtocolError('a piece of a value is of another cell');
-    if (this.#length + piece.value.length > whole) {
-      throw new StreamProtocolError('a value in pieces is longer than it announced');
-    }
-    this.#length += piece.value.copy(this.#value, this.#length);
-    if (lastChunk && this.#length !== whole) {
-      throw new StreamProtocolError('a value in pieces is shorter than it announced');
-    }
+    const length = offset + piece.value.length;
+    if (length > size) throw new StreamProtocolError('a value in pieces is longer than it announced');
+    if (lastChunk && length !== size) throw new StreamProtocolError('a value in pieces is shorter than it announced');
+    if (offset > 0) piece.value.copy((this.#whole ??= this.#takeRoom()), offset);
+    this.#length = length;
   }
 
   close(): ChangeEntry {
-    const { familyName, columnQualifier, timestampMicros } = this.#cell;
+    const { familyName, columnQualifier, timestampMicros, value } = this.#cell;
     return {
       kind: 'set-cell',
       family: familyName,
       qualifier: columnQualifier,
       timestampMicros,
-      value: this.#value,
+      value: this.#whole ?? value,
     };
+  }
+
+  #takeRoom(): Buffer {
+    const whole = Buffer.allocUnsafeSlow(this.#size);
+    this.#cell.value.copy(whole);
+    return whole;
   }
 
   /** Later pieces name nothing, or the same again. */

@@ -179,6 +179,16 @@ describe('a change', () => {
     expect(small.openBytes).toBe(0);
   });
 
+  test('takes room for a large value with its second piece, which is asked for when it is its turn', () => {
+    const size = 60 * 1024 * 1024;
+    const assembler = new ChangeAssembler(1 << 30);
+    const before = process.memoryUsage().arrayBuffers;
+    assembler.feed(dataMessage({ chunks: [piece('abc', 0, size)], ...openEnd }));
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(size / 10);
+    assembler.feed(continuedMessage({ chunks: [piece('def', 3, size)], ...openEnd }));
+    expect(process.memoryUsage().arrayBuffers - before).toBeGreaterThan(size / 2);
+  });
+
   test('above the most that is held fails by the name of its row before its value is held', () => {
     const assembler = new ChangeAssembler(1000);
     const huge = dataMessage({ rowKey: Buffer.of(0x61, 0), chunks: [piece('a', 0, 2 ** 31 - 1)], ...openEnd });
