@@ -5,7 +5,8 @@ import { CHANGE_ATTRIBUTES } from '../../shared/change-stream/forms/attributes.t
 import { changeMessages, DEFAULT_KEY_GROUPS } from '../../shared/change-stream/forms/change-messages.ts';
 import { envelopeForm } from '../../shared/change-stream/forms/envelope-form.ts';
 import { envelopeRecord } from '../../shared/change-stream/forms/envelope-schema.ts';
-import { LARGE_CHANGE_BYTES, SILENCE_MILLIS } from '../../shared/change-stream/reading/attempt.ts';
+import { LARGE_CHANGE_BYTES } from '../../shared/change-stream/reading/attempt.ts';
+import { SILENCE_MILLIS } from '../../shared/change-stream/reading/ending.ts';
 import { MAX_FAILURES, REOPENING } from '../../shared/change-stream/reading/read-partition-stream.ts';
 import { EMISSION_ATTRIBUTES } from '../../shared/emission/messages/attributes.ts';
 import { tableName } from '../../shared/model/table-name.ts';

@@ -12,7 +12,8 @@ import {
 import type { Mutation_SetCell as SetCell } from '../../proto/google/bigtable/v2/data.ts';
 import type { StreamEvent } from './ports.ts';
 import { closeOf } from './close-stream.ts';
-import { entryOf, valueBytes } from './entry-of.ts';
+import { entryBytes, entryOf } from './entry-of.ts';
+import { OpenValue } from './open-value.ts';
 import { ChangeTooLargeError, nanosOf, StreamProtocolError } from './wire-rules.ts';
 
 /**
@@ -167,60 +168,6 @@ export class ChangeAssembler {
   }
 }
 
-/**
- * A value that comes in pieces. Room for all of it is taken with the second one, which is asked for when it is this change's
- * turn to be large; each piece is copied there, so that the value is held once.
- */
-class OpenValue {
-  readonly #cell: SetCell;
-  readonly #size: number;
-  #whole: Buffer | undefined;
-  #length = 0;
-
-  constructor(cell: SetCell, size: number) {
-    this.#cell = cell;
-    this.#size = size;
-  }
-
-  add(piece: SetCell, { chunkedValueSize: size, chunkedValueOffset: offset, lastChunk }: ChunkInfo): void {
-    if (size !== this.#size) throw new StreamProtocolError('a value in pieces announced two sizes');
-    if (offset !== this.#length) throw new StreamProtocolError('a piece of a value is missing, or came twice');
-    if (!this.#isSameCell(piece)) throw new StreamProtocolError('a piece of a value is of another cell');
-    const length = offset + piece.value.length;
-    if (length > size) throw new StreamProtocolError('a value in pieces is longer than it announced');
-    if (lastChunk && length !== size) throw new StreamProtocolError('a value in pieces is shorter than it announced');
-    if (offset > 0) piece.value.copy((this.#whole ??= this.#takeRoom()), offset);
-    this.#length = length;
-  }
-
-  close(): ChangeEntry {
-    const { familyName, columnQualifier, timestampMicros, value } = this.#cell;
-    return {
-      kind: 'set-cell',
-      family: familyName,
-      qualifier: columnQualifier,
-      timestampMicros,
-      value: this.#whole ?? value,
-    };
-  }
-
-  #takeRoom(): Buffer {
-    const whole = Buffer.allocUnsafeSlow(this.#size);
-    this.#cell.value.copy(whole);
-    return whole;
-  }
-
-  /** Later pieces name nothing, or the same again. */
-  #isSameCell({ familyName, columnQualifier, timestampMicros }: SetCell): boolean {
-    const cell = this.#cell;
-    return (
-      (familyName === '' || familyName === cell.familyName) &&
-      (columnQualifier.length === 0 || columnQualifier.equals(cell.columnQualifier)) &&
-      (timestampMicros === 0n || timestampMicros === cell.timestampMicros)
-    );
-  }
-}
-
 function decode(message: Buffer): ReadChangeStreamResponse {
   try {
     return ReadChangeStreamResponse.decode(message);
@@ -244,22 +191,4 @@ function heartbeatOf({ continuationToken, estimatedLowWatermark }: Heartbeat): S
   if (estimatedLowWatermark === undefined) throw new StreamProtocolError('a heartbeat came without a low watermark');
   const lowWatermark: Nanos = nanosOf(estimatedLowWatermark);
   return { kind: 'heartbeat', token: continuationToken.token, lowWatermark };
-}
-
-/** What an entry takes in the estimate of {@link Change.bytes}. */
-function entryBytes(entry: ChangeEntry): number {
-  const familyBytes = Buffer.byteLength(entry.family);
-  switch (entry.kind) {
-    case 'set-cell':
-      return cellBytes(familyBytes, entry.qualifier.length, entry.timestampMicros, entry.value.length);
-    case 'delete-cells':
-      return cellBytes(familyBytes, entry.qualifier.length, entry.timestampRange.startMicros ?? 0n, 8);
-    case 'delete-family':
-      return textBytes(familyBytes);
-    case 'add-to-cell':
-    case 'merge-to-cell':
-      return (
-        textBytes(familyBytes) + valueBytes(entry.qualifier) + valueBytes(entry.timestamp) + valueBytes(entry.input)
-      );
-  }
 }

@@ -2,26 +2,15 @@ import type { Clock } from '../../base/clock.ts';
 import type { Semaphore } from '../../base/semaphore.ts';
 import { ChangeAssembler } from './assemble-change.ts';
 import type { ChangeMessage, ChangeMessages, ReadChangeStream, ReadChangeStreamCall, StreamEvent } from './ports.ts';
+import { type Ending, SILENCE_MILLIS } from './ending.ts';
 import { Watchdog } from './watchdog.ts';
 import { ChangeTooLargeError, StreamProtocolError } from './wire-rules.ts';
 
 /** Changes above so many bytes are assembled one at a time in an instance. */
 export const LARGE_CHANGE_BYTES = 16 * 1024 * 1024;
 
-/** So long the service may say nothing while it is asked, six heartbeats, before the stream is opened anew. */
-export const SILENCE_MILLIS = 30_000;
-
 /** So long the end of a call is waited for that the service has announced. */
 const END_MILLIS = 1000;
-
-/** How one `ReadChangeStream` ended, if not with a close. */
-export type Ending =
-  | Extract<ChangeMessage, { readonly kind: 'failed' }>
-  /** The service said OK, and never what becomes of the partition. */
-  | { readonly kind: 'unclosed' }
-  /** We ended it: the service said nothing for {@link SILENCE_MILLIS}. */
-  | { readonly kind: 'silent' }
-  | { readonly kind: 'broken'; readonly error: StreamProtocolError | ChangeTooLargeError };
 
 export interface AttemptTools {
   readonly readChangeStream: ReadChangeStream;

@@ -1,5 +1,5 @@
 import type { ChangeEntry, ChangeValue, TimestampRange } from '../../model/change.ts';
-import { textBytes } from '../../model/row.ts';
+import { cellBytes, textBytes } from '../../model/row.ts';
 import type { Mutation, TimestampRange as WireRange, Value } from '../../proto/google/bigtable/v2/data.ts';
 import { StreamProtocolError } from './wire-rules.ts';
 
@@ -74,6 +74,23 @@ function valueOf(value: Value | undefined): ChangeValue {
   }
 }
 
+/** What an entry takes in the estimate of a change's size. */
+export function entryBytes(entry: ChangeEntry): number {
+  const familyBytes = Buffer.byteLength(entry.family);
+  switch (entry.kind) {
+    case 'set-cell':
+      return cellBytes(familyBytes, entry.qualifier.length, entry.timestampMicros, entry.value.length);
+    case 'delete-cells':
+      return cellBytes(familyBytes, entry.qualifier.length, entry.timestampRange.startMicros ?? 0n, 8);
+    case 'delete-family':
+      return textBytes(familyBytes);
+    case 'add-to-cell':
+    case 'merge-to-cell':
+      return (
+        textBytes(familyBytes) + valueBytes(entry.qualifier) + valueBytes(entry.timestamp) + valueBytes(entry.input)
+      );
+  }
+}
+
 /** What a value of an aggregate takes in the estimate of a change's size. */
-export const valueBytes = (value: ChangeValue): number =>
-  textBytes(value.kind === 'raw-value' ? value.value.length : 8);
+const valueBytes = (value: ChangeValue): number => textBytes(value.kind === 'raw-value' ? value.value.length : 8);

@@ -3,18 +3,10 @@ import { onAbort } from '../../base/abort.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Runtime } from '../../base/runtime.ts';
 import { normaliseRange, type RowRange } from '../../model/row-range.ts';
-import { isConnectionLoss, type Status } from '../../model/status.ts';
-import type { TableName } from '../../model/table-name.ts';
 import type { Position } from '../ledger/partition.ts';
-import { Attempt, type AttemptTools, type Ending, SILENCE_MILLIS } from './attempt.ts';
-import {
-  type OpenPartition,
-  type PartitionStream,
-  type PartitionStreamOptions,
-  type StreamEvent,
-  StreamFailedError,
-} from './ports.ts';
-import { ChangeTooLargeError } from './wire-rules.ts';
+import { Attempt, type AttemptTools } from './attempt.ts';
+import { type Ending, isOurs, passes, problemOf } from './ending.ts';
+import { type OpenPartition, type PartitionStream, type PartitionStreamOptions, type StreamEvent } from './ports.ts';
 
 export const REOPENING: BackoffSchedule = { initialMillis: 10, maxMillis: 60_000, jitter: 0.5 };
 
@@ -172,38 +164,3 @@ class RetriedStream implements PartitionStream {
     await attempt?.close();
   }
 }
-
-const SILENT: Status = { code: 'UNAVAILABLE', message: `the service said nothing for ${SILENCE_MILLIS} ms` };
-
-/** Whether another attempt may fare better without anybody doing anything. */
-const passes = (ending: Ending): boolean =>
-  ending.kind === 'silent' ||
-  (ending.kind === 'failed' &&
-    (ending.status.code === 'UNAVAILABLE' ||
-      ending.status.code === 'ABORTED' ||
-      ending.status.code === 'DEADLINE_EXCEEDED' ||
-      isConnectionLoss(ending.status)));
-
-/** Whether a stream that was told to stop may have ended so for that alone. Any other failure came before the cancel. */
-const isOurs = (ending: Ending): boolean =>
-  ending.kind === 'unclosed' || passes(ending) || (ending.kind === 'failed' && ending.status.code === 'CANCELLED');
-
-function problemOf(ending: Ending, source: { readonly table: TableName; readonly range: RowRange }): StreamFailedError {
-  switch (ending.kind) {
-    case 'failed':
-      return new StreamFailedError('status', source, ending.status);
-    case 'silent':
-      return new StreamFailedError('status', source, SILENT);
-    case 'unclosed':
-      return new StreamFailedError('no-close', source, UNCLOSED);
-    case 'broken': {
-      const { error } = ending;
-      const { message } = error;
-      return error instanceof ChangeTooLargeError
-        ? new StreamFailedError('too-large', source, { code: 'RESOURCE_EXHAUSTED', message }, { cause: error })
-        : new StreamFailedError('protocol', source, { code: 'INTERNAL', message }, { cause: error });
-    }
-  }
-}
-
-const UNCLOSED: Status = { code: 'OK', message: 'the stream was over before the partition was closed' };
