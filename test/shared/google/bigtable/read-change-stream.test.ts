@@ -1,5 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../../shared/base/clock.ts';
+import { Semaphore } from '../../../../shared/base/semaphore.ts';
+import { createOpenPartition } from '../../../../shared/change-stream/reading/read-partition-stream.ts';
 import type { ChangeMessages, ReadChangeStreamCall } from '../../../../shared/change-stream/reading/ports.ts';
 import { ClientPool } from '../../../../shared/google/bigtable/clients.ts';
 import {
@@ -9,7 +12,14 @@ import {
 import { tableName } from '../../../../shared/model/table-name.ts';
 import { ReadChangeStreamRequest } from '../../../../shared/proto/google/bigtable/v2/bigtable.ts';
 import { type BytesCall, serveBytes } from '../../../support/bytes-server.ts';
-import { heartbeatMessage, rangeOf } from '../../../support/change-messages.ts';
+import {
+  closeMessage,
+  dataMessage,
+  heartbeatMessage,
+  openEnd,
+  rangeOf,
+  wireToken,
+} from '../../../support/change-messages.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { testRuntime } from '../../../support/runtime.ts';
 
@@ -72,7 +82,7 @@ describe('the request', () => {
   });
 });
 
-describe('one call', () => {
+describe('over a channel', () => {
   let serve: (call: BytesCall) => void;
   let server: Awaited<ReturnType<typeof serveBytes>>;
   let pool: ClientPool;
@@ -164,5 +174,46 @@ describe('one call', () => {
     const waiting = messages.next();
     stop.abort(new Error('drained'));
     expect(await waiting).toMatchObject({ kind: 'failed', status: { code: 'CANCELLED', message: 'drained' } });
+  });
+
+  test('a partition that is cut inside a change is read on from its last token, and ends with its close', async () => {
+    const calls: ReadChangeStreamRequest[] = [];
+    const next = wireToken(rangeOf('', 'm'), 'next');
+    const answers: ((call: BytesCall) => void)[] = [
+      (call) => {
+        call.write(dataMessage({ token: '1' }));
+        call.write(dataMessage(openEnd));
+        call.emit('error', { code: status.UNAVAILABLE, details: 'the tablet has moved' });
+      },
+      (call) => {
+        call.write(dataMessage({ token: '2' }));
+        call.write(closeMessage({ continuationTokens: [next] }));
+        call.end();
+      },
+    ];
+    serve = (call) => {
+      calls.push(ReadChangeStreamRequest.decode(call.request));
+      answers.shift()?.(call);
+    };
+    const openPartition = createOpenPartition({
+      readChangeStream: createReadChangeStream(pool),
+      largeChanges: new Semaphore(1),
+      runtime: testRuntime({ clock: systemClock }),
+    });
+    const { table, appProfileId, range, position } = CALL;
+    const options = { table, appProfileId, maxMutationBytes: 1 << 20 };
+    const stream = openPartition(range, position, options, new AbortController().signal);
+    const told: string[] = [];
+    for (let event = await stream.next(); event; event = await stream.next()) {
+      told.push(event.kind === 'change' ? event.change.token : event.kind);
+    }
+    expect(told.at(-1)).toBe('close');
+    // A bad ending may overtake messages that were not asked for yet.
+    expect(told.filter((text) => text !== '1')).toEqual(['2', 'close']);
+    expect(calls.map(({ startFrom }) => startFrom?.$case)).toEqual([
+      'startTime',
+      told[0] === '1' ? 'continuationTokens' : 'startTime',
+    ]);
+    expect(isFree()).toBe(true);
   });
 });
