@@ -209,6 +209,52 @@ export const METRICS = {
   watchdogReopens: counter(
     'Times that the stream of a partition was opened anew because the service had told nothing of it for 30 s, not even a heartbeat.',
   ),
+  changeStreamReadsStarted: counter(
+    'Readings of a partition that were begun: after a take, a failure or a rotation. Streams that are opened again inside one are not among them.',
+  ),
+  activeChangeStreamReads: gauge('Partitions that this slot reads now.'),
+  changeStreamMutationsRead: counter(
+    'Changes that were read, of users and of garbage collection, repetitions included.',
+  ),
+  changeStreamUserMutationsRead: counter('Changes of users among changeStreamMutationsRead.'),
+  changeStreamGarbageCollectionMutationsRead: counter('Changes of garbage collection among changeStreamMutationsRead.'),
+  changeStreamHeartbeatsRead: counter('Heartbeats that were read.'),
+  changeStreamCloseStreamsRead: counter('Times that the service ended a partition, as it was read.'),
+  changeStreamPartitionSplits: counter('Partitions that began where one other ended: of a split, or moved.'),
+  changeStreamPartitionMerges: counter('Partitions that began where several others ended.'),
+  successorlessCloses: counter(
+    'Times that the service ended a partition without saying what comes after it: it is read again from its last position.',
+  ),
+  partitionsDiscovered: counter('Partitions that were seen for the first time, those of the start included.'),
+  partitionsExpired: counter(
+    'Times that a partition was found whose position the table no longer keeps, and no resumeFallback: it stands still.',
+  ),
+  partitionsRestartedByFallback: counter(
+    'Partitions that went on from resumeFallback because the table no longer kept their position: changes in between are lost.',
+  ),
+  partitionsTaken: counter('Partitions that a slot took.'),
+  partitionsReturned: counter(
+    'Partitions that a slot gave back with their position: rotated, handed to another slot, or at the end of its session.',
+  ),
+  partitionFailures: counter('Times that the reading of a partition failed; it is tried again from its position.'),
+  readsCancelled: counter(
+    'Reads of a partition that the connector cancelled: each is an entry of the audit log of the service. Without partitions that wait there are none but at the end of a session.',
+  ),
+  missedHeartbeatIntervals: gauge(
+    'Whole intervals of 5 s since the last change or heartbeat, of the partition of this slot that is silent for longest.',
+  ),
+  partitionLowWatermarkMillis: gauge(
+    'The least low watermark of the positions that this slot has, in milliseconds since the epoch; 0 without one.',
+    'ms',
+  ),
+  commitToPublishLatency: distribution(
+    'Time from the commit of a change to the confirmation of its message, of the latest change of what was confirmed together; the clocks are those of the table and of the instance.',
+    'ms',
+  ),
+  handOverGap: distribution(
+    'Time for which a partition waited between two readers, to the moment that its reading began.',
+    'ms',
+  ),
 
   // Failure policy and dead letters.
   recordsDropped: counter('Records dropped by the policy log-and-drop.'),

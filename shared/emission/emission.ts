@@ -26,7 +26,8 @@ export interface EmissionDependencies {
 
 /** The way of all units of one slot to their topics, under one bound of bytes on their way. */
 export interface Emission {
-  open<Position>(options: UnitOptions): UnitEmission<Position>;
+  /** @param onConfirmed told of a position when the last message before it is confirmed; it must not throw. */
+  open<Position>(options: UnitOptions, onConfirmed?: (position: Position) => void): UnitEmission<Position>;
   /** A topic for messages that are waited for one by one: letters, the end of a run. */
   publisher(topic: string): Publisher;
   /** What keeps a topic from taking messages, for the status of a run; undefined when nothing does. */
@@ -42,7 +43,7 @@ export interface Emission {
 export function createEmission(dependencies: EmissionDependencies): Emission {
   const { runtime, signal, maxOutstandingBytes } = dependencies;
   const topics = new Map<string, { readonly publisher: TopicPublisher; readonly state: TopicState }>();
-  const units = new Set<Unit<unknown>>();
+  const units = new Set<Pick<Unit<unknown>, 'packedBytes' | 'flush' | 'fail'>>();
 
   /** Whoever waits for room waits for what is on its way: it must not be what waits to be packed with more. */
   const flushIfPacked = (): void => {
@@ -71,11 +72,12 @@ export function createEmission(dependencies: EmissionDependencies): Emission {
   });
 
   return {
-    open<Position>(options: UnitOptions) {
+    open<Position>(options: UnitOptions, onConfirmed?: (position: Position) => void) {
       const { publisher } = topicOf(options.topic);
-      const unit: Unit<Position> = new Unit<Position>(options, { budget, publisher, signal }, () => {
+      const onClose = (): void => {
         units.delete(unit);
-      });
+      };
+      const unit: Unit<Position> = new Unit<Position>(options, { budget, publisher, signal }, onClose, onConfirmed);
       units.add(unit);
       if (signal.aborted) unit.fail(endedBy(signal));
       return unit;

@@ -31,10 +31,18 @@ export class Unit<Position> implements UnitEmission<Position> {
   readonly #packBuffers = new PackBuffers();
   readonly close: () => void;
 
-  /** @param onClose the unit is given back, or has failed. */
-  constructor(options: UnitOptions, surroundings: UnitSurroundings, onClose: () => void) {
+  /**
+   * @param onClose the unit is given back, or has failed.
+   * @param onConfirmed told of a position when the last message before it is confirmed.
+   */
+  constructor(
+    options: UnitOptions,
+    surroundings: UnitSurroundings,
+    onClose: () => void,
+    onConfirmed?: (position: Position) => void,
+  ) {
     this.#options = options;
-    this.#messages = new UnitMessages(options, surroundings);
+    this.#messages = new UnitMessages(options, surroundings, onConfirmed);
     this.#maxPackBytes = MAX_MESSAGE_BYTES - PACK_ENVELOPE_BYTES - this.#messages.common.length;
     onAbort(this.failed, () => {
       this.#endPacks();

@@ -25,7 +25,7 @@ export interface UnitSurroundings {
  * nothing behind it begins to leave.
  */
 export class UnitMessages<Position> implements Owner {
-  readonly window = new UnitWindow<Position>();
+  readonly window: UnitWindow<Position>;
   /** Attributes of every message, encoded. */
   readonly common: Buffer;
   readonly #options: UnitOptions;
@@ -35,7 +35,8 @@ export class UnitMessages<Position> implements Owner {
   #failure: EmissionError | undefined;
   #lastSequence = Infinity;
 
-  constructor(options: UnitOptions, surroundings: UnitSurroundings) {
+  constructor(options: UnitOptions, surroundings: UnitSurroundings, onConfirmed?: (position: Position) => void) {
+    this.window = new UnitWindow(onConfirmed);
     this.common = attributeFields(options.attributes);
     this.#options = options;
     this.#with = surroundings;

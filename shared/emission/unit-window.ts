@@ -24,6 +24,12 @@ export class UnitWindow<Position> {
   #open = 0;
   #isPoisoned = false;
   #committable: Position | undefined;
+  readonly #onConfirmed: ((position: Position) => void) | undefined;
+
+  /** @param onConfirmed told of a position when the last message before it is confirmed. */
+  constructor(onConfirmed?: (position: Position) => void) {
+    this.#onConfirmed = onConfirmed;
+  }
 
   /** Nothing is on its way any more. */
   get isIdle(): boolean {
@@ -64,15 +70,19 @@ export class UnitWindow<Position> {
     this.#end(sequence, CONFIRMED);
     const states = this.#states;
     const mask = states.length - 1;
+    let passed: Position | undefined;
     while (this.#first < this.#next && states[this.#first & mask] === CONFIRMED) {
       const place = this.#first & mask;
       const position = this.#positions[place];
       if (position !== undefined) {
-        this.#committable = position;
+        passed = position;
         this.#positions[place] = undefined;
       }
       this.#first += 1;
     }
+    if (passed === undefined) return;
+    this.#committable = passed;
+    this.#onConfirmed?.(passed);
   }
 
   /** The message will not be confirmed: it poisons the window. */

@@ -52,6 +52,7 @@ export class Claims<Held, Change> {
   readonly #session: SlotSession<Held, Change>;
   readonly #dependencies: SlotDependencies<Held, Change>;
   #lookedAtSlotsAt = -Infinity;
+  #others: readonly number[] = [];
 
   constructor(
     options: ClaimOptions<Held>,
@@ -70,15 +71,36 @@ export class Claims<Held, Change> {
    *
    * @param want units that the slot wants to have in all, and how many of them it works at at the same time.
    */
-  async look(source: ClaimSource<Held, Change>, want: Want, signal: AbortSignal): Promise<Look> {
+  look(source: ClaimSource<Held, Change>, want: Want, signal: AbortSignal): Promise<Look> {
+    return this.#passing((until) => this.#look(source, want, until), NOTHING, signal);
+  }
+
+  /** How many units each other slot has whose owner is at work, by the last look at the slots. */
+  get others(): readonly number[] {
+    return this.#others;
+  }
+
+  /**
+   * Looks at the other slots, where that is 10 s ago, and takes what they had from owners that fell silent. For a slot that
+   * has no room too. True: their units wait now. A look that fails for a while is told, and finds nothing.
+   */
+  lookAtSlots(signal: AbortSignal): Promise<boolean> {
+    return this.#passing((until) => this.#lookAtSlots(until), false, signal);
+  }
+
+  async #passing<Result>(
+    work: (until: AbortSignal) => Promise<Result>,
+    nothing: Result,
+    signal: AbortSignal,
+  ): Promise<Result> {
     const { clock, logger } = this.#dependencies.runtime;
     try {
-      return await within(clock, CALL_MILLIS, 'a look', (until) => this.#look(source, want, until), signal);
+      return await within(clock, CALL_MILLIS, 'a look', work, signal);
     } catch (error) {
       const isPassing = error instanceof DeadlineError || (error instanceof StoreError && error.isTransient);
       if (signal.aborted || !isPassing) throw error;
       logger.log('WARNING', 'a look at what waits failed; the next one is soon', { cause: describeError(error) });
-      return NOTHING;
+      return nothing;
     }
   }
 
@@ -88,7 +110,7 @@ export class Claims<Held, Change> {
     const room = want.wanted - ids.length;
     if (room <= 0) return NOTHING;
     const waiting = await source.readWaiting(room, signal);
-    if (waiting.length === 0) return { taken: 0, hasMore: await this.#freeOthers(signal) };
+    if (waiting.length === 0) return { taken: 0, hasMore: await this.#lookAtSlots(signal) };
     const share = shareOf(await source.countOpen(signal), this.#options.parallelism);
     const { bytesOf } = this.#options;
     const candidates = waiting.map((unit) => ({ ...unit, unit, bytes: bytesOf(unit.id, unit.held) }));
@@ -115,18 +137,23 @@ export class Claims<Held, Change> {
     });
   }
 
-  /** Takes slots from owners that fell silent. True: their units wait now. */
-  async #freeOthers(signal: AbortSignal): Promise<boolean> {
+  async #lookAtSlots(signal: AbortSignal): Promise<boolean> {
     const { store, giveBack, runtime } = this.#dependencies;
     if (runtime.clock.now() - this.#lookedAtSlotsAt < LOOK_AT_SLOTS_MILLIS) return false;
     this.#lookedAtSlotsAt = runtime.clock.now();
+    const others: number[] = [];
     let isFreed = false;
     for (const [slot, read] of await store.readSlots(signal)) {
-      const isSilent = slot !== this.#session.slot && Object.keys(read.value.units).length > 0 && hasRunOut(read);
-      if (!isSilent) continue;
-      const commit = takeOver(slot, read, '', runtime.clock.now(), giveBack);
-      if ((await store.commit(commit, signal)).kind === 'committed') isFreed = true;
+      if (slot === this.#session.slot) continue;
+      const units = Object.keys(read.value.units).length;
+      if (!hasRunOut(read)) {
+        if (read.value.owner !== '') others.push(units);
+      } else if (units > 0) {
+        const commit = takeOver(slot, read, '', runtime.clock.now(), giveBack);
+        if ((await store.commit(commit, signal)).kind === 'committed') isFreed = true;
+      }
     }
+    this.#others = others;
     return isFreed;
   }
 }

@@ -32,7 +32,8 @@ const written = (id: string, held: HeldPartition, state: PartitionState): Ledger
 
 /**
  * A partition that waits in its own document, for any slot. One whose slot fell silent has failed once more: what it is read
- * for may be what ended its reader. It waits all the same, and at once.
+ * for may be what ended its reader. It waits all the same, and at once; from the third time on it rests before, so that the
+ * others come first.
  *
  * @param tailRound the highest round that waits, as it was read just before; absent, or undefined: as far as is known it is
  *   the one in which the partition was taken.
@@ -41,11 +42,24 @@ export const giveBackTo =
   (tailRound: () => number | undefined = () => undefined): GiveBack<HeldPartition, LedgerWrite> =>
   (id, held, since, reason) => {
     if (reason === 'released') return written(id, behind(held, tailRound()), { kind: 'waiting', since });
-    const failed = { ...held, failures: held.failures + 1, problem: SILENT };
-    return written(id, behind(failed), { kind: 'waiting', since });
+    const failures = held.failures + 1;
+    const failed = behind({ ...held, failures, problem: SILENT });
+    if (!endsItsReader(failed)) return written(id, failed, { kind: 'waiting', since });
+    const rest = Math.min(
+      FAILURE_BACKOFF.maxMillis,
+      FAILURE_BACKOFF.initialMillis * 2 ** (failures - SUSPECT_FAILURES),
+    );
+    return written(id, failed, { kind: 'resting', notBefore: since + rest });
   };
 
 const SILENT = 'the invocation that read it ended without giving it back';
+
+/** So often in a row its reader must have fallen silent. */
+const SUSPECT_FAILURES = 3;
+
+/** Whether what it is read for may be what ends its readers: it is read alone then, so that it takes no other with it. */
+export const endsItsReader = ({ failures, problem }: Pick<HeldPartition, 'failures' | 'problem'>): boolean =>
+  failures >= SUSPECT_FAILURES && problem === SILENT;
 
 /** In the round after all who wait. */
 const behind = (held: HeldPartition, tailRound?: number): HeldPartition => ({
@@ -113,6 +127,40 @@ export const failPartition = (
     const notBefore = now + backoffDelay(FAILURE_BACKOFF, failures, random);
     return written(id, behind(failed), { kind: 'resting', notBefore });
   });
+
+/** What is wrong with table, rights or topic is tried again so soon. */
+const SETUP_PAUSE_MILLIS = 60_000;
+
+/** It cannot be read for a reason that is not its own: it rests for a minute, and that is no failure of it. */
+export const restPartition = (
+  id: string,
+  position: Position | undefined,
+  problem: string,
+  now: number,
+): PartitionUpdate =>
+  ending(id, (held) => {
+    const rested = { ...moved(held, position), problem: problem.slice(0, MAX_PROBLEM) };
+    return written(id, behind(rested), { kind: 'resting', notBefore: now + SETUP_PAUSE_MILLIS });
+  });
+
+/**
+ * It waited and cannot be read on: it rests, and is looked at again after ten minutes.
+ *
+ * @param version of its document as it was read.
+ */
+export const setAsidePartition = (
+  partition: Partition,
+  version: Version,
+  problem: string,
+  now: number,
+): PartitionUpdate => ({
+  isClaim: true,
+  edit: (units) => {
+    const state = { kind: 'resting', notBefore: now + FAILURE_BACKOFF.maxMillis } as const;
+    const rested = { ...partition, problem: problem.slice(0, MAX_PROBLEM), state };
+    return { units, changes: [{ kind: 'partition', partition: rested, version }] };
+  },
+});
 
 const moved = (held: HeldPartition, position: Position | undefined): HeldPartition =>
   position ? movedTo(held, position) : held;

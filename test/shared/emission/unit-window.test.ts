@@ -72,6 +72,21 @@ test('an entry that ends twice, or enters a poisoned window, is a defect', () =>
   expect(() => window.enter()).toThrow('poisoned');
 });
 
+test('whoever asks is told of a position when the last message before it is confirmed, and of nothing that needs none', () => {
+  const told: number[] = [];
+  const window = new UnitWindow<number>((position) => told.push(position));
+  window.pass(0);
+  const [first, second] = [window.enter(), window.enter()];
+  window.pass(2);
+  const third = window.enter();
+  window.pass(3);
+  window.confirm(third);
+  window.confirm(second);
+  expect(told).toEqual([]);
+  window.confirm(first);
+  expect([told, window.takeCommittable()]).toEqual([[3], 3]);
+});
+
 type Step =
   { readonly kind: 'enter' | 'pass' | 'take' } | { readonly kind: 'confirm' | 'fail'; readonly which: number };
 

@@ -1,0 +1,289 @@
+import { describe, expect, test } from 'vitest';
+import type { HeldPartition } from '../../../shared/change-stream/ledger/partition.ts';
+import { type PartitionEnding, readPartition } from '../../../shared/change-stream/read-partition.ts';
+import { type StreamEvent, StreamFailedError } from '../../../shared/change-stream/reading/ports.ts';
+import type { StreamWork } from '../../../shared/change-stream/stream-work.ts';
+import type { StatusName } from '../../../shared/model/status.ts';
+import { OUT, startEmission } from '../../support/emission-harness.ts';
+import {
+  at,
+  change,
+  closeInto,
+  closeWith,
+  FakeStream,
+  heartbeat,
+  reachedEnd,
+} from '../../support/fake-partition-streams.ts';
+import { status } from '../../support/fake-topic.ts';
+import { rangeFrom } from '../../support/slot-world.ts';
+
+const RANGE = rangeFrom('a', 'm');
+const HELD: HeldPartition = {
+  generation: 1,
+  range: RANGE,
+  position: { tokens: [{ range: RANGE, token: 't0' }], lowWatermark: at(0) },
+  failures: 0,
+  round: 1,
+};
+
+/** A change whose row begins with `skip` has no message, with `two` two, and with `odd` no form. */
+const messagesOf: StreamWork['messagesOf'] = ({ rowKey }, restarted) => {
+  const text = rowKey.toString();
+  if (text.startsWith('skip')) return [];
+  if (text.startsWith('odd')) throw new Error('a rule is broken');
+  const message = (data: string) => ({
+    data: Buffer.from(data),
+    attributes: restarted ? { restarted: restarted.how } : {},
+    orderingKey: text.slice(0, 1),
+  });
+  return text.startsWith('two') ? [message(`${text}/1`), message(`${text}/2`)] : [message(text)];
+};
+
+/** A partition that is read before a topic in memory. */
+function start(held = HELD, maxOutstandingBytes?: number) {
+  const harness = startEmission(maxOutstandingBytes);
+  const { clock, topic, runtime, emission } = harness;
+  const streams: FakeStream[] = [];
+  const stop = new AbortController();
+  const end = new AbortController();
+  const reader = readPartition({
+    held,
+    work: {
+      open(range, position, signal) {
+        const stream = new FakeStream(range, position, signal);
+        streams.push(stream);
+        return stream;
+      },
+      messagesOf,
+      unit: {
+        topic: OUT,
+        attributes: {},
+        maxRecordsPerMessage: 1,
+        oversizedMessage: 'fail',
+        failurePolicy: 'fail',
+        setApart: () => Promise.reject(new Error('nothing is set apart here')),
+      },
+    },
+    openUnit: (options) => emission.open(options),
+    ...{ runtime, stop: stop.signal, end: end.signal },
+  });
+  const stream = streams[0] as FakeStream;
+  let ending: PartitionEnding | undefined;
+  const ended = reader.ended.then((how) => {
+    ending = how;
+  });
+  return {
+    ...{ clock, topic, runtime, stream, stop, end, reader, ended },
+    get ending() {
+      return ending;
+    },
+    token: () => reader.takePlace()?.position.tokens.map(({ token }) => token),
+    feed(...events: readonly (StreamEvent | Error)[]) {
+      stream.feed(...events);
+      return clock.advance(0);
+    },
+  };
+}
+
+const failed = (code: StatusName) =>
+  new StreamFailedError('status', { table: { project: 'p', instance: 'i', table: 't' }, range: RANGE }, status(code));
+
+test('a stream is opened with all tokens of the partition, and the partition has one of its own after the first confirmed position', async () => {
+  const parents = [
+    { range: rangeFrom('a', 'f'), token: 'left' },
+    { range: rangeFrom('f', 'm'), token: 'right' },
+  ];
+  const world = start({ ...HELD, position: { tokens: parents, lowWatermark: at(0) } });
+  expect(world.stream.position.tokens).toEqual(parents);
+  await world.feed(change('b1', 1));
+  expect(world.reader.takePlace()).toBeUndefined();
+  await world.clock.advance(1);
+  expect(world.reader.takePlace()).toEqual({
+    position: { tokens: [{ range: RANGE, token: 't1' }], lowWatermark: at(1) },
+    changes: 1,
+  });
+});
+
+test('a position counts when everything before it is confirmed: a heartbeat never passes a change that is not', async () => {
+  const world = start();
+  world.topic.next({ kind: 'confirm', delayMillis: 5_000 });
+  await world.feed(change('b1', 1), heartbeat(2), heartbeat(3));
+  await world.clock.advance(4_999);
+  expect(world.token()).toBeUndefined();
+  await world.clock.advance(1);
+  expect(world.token()).toEqual(['t3']);
+  expect(world.topic.texts).toEqual(['b1']);
+});
+
+test('heartbeats move the position without a change, and the place says that none was read', async () => {
+  const world = start();
+  await world.feed(heartbeat(7));
+  expect(world.reader.takePlace()).toMatchObject({ position: { lowWatermark: at(7) }, changes: 0 });
+});
+
+test('a change that is left out moves the position in its turn, and counts as skipped', async () => {
+  const world = start();
+  world.topic.next({ kind: 'confirm', delayMillis: 50 });
+  await world.feed(change('b1', 1), change('skip', 2));
+  expect(world.token()).toBeUndefined();
+  await world.clock.advance(50);
+  expect(world.reader.takePlace()).toMatchObject({ position: { lowWatermark: at(2) }, changes: 2 });
+  expect(world.runtime.metrics.snapshot().counters.recordsSkipped).toBe(1);
+});
+
+test('all messages of a change are confirmed before the position is behind it', async () => {
+  const world = start();
+  world.topic.next({ kind: 'confirm' }, { kind: 'confirm', delayMillis: 50 });
+  await world.feed(change('two', 1));
+  await world.clock.advance(10);
+  expect(world.topic.texts).toEqual(['two/1', 'two/2'].slice(0, world.topic.texts.length));
+  await world.clock.advance(50);
+  expect(world.topic.texts).toEqual(['two/1', 'two/2']);
+  expect(world.token()).toEqual(['t1']);
+});
+
+test('while there is no room for messages the stream is not asked, so that a topic that refuses costs no memory', async () => {
+  const world = start(HELD, 1_000);
+  world.topic.decide = ({ at: time }) =>
+    time < startOf + 3_600_000 ? { kind: 'refuse', status: status('UNAVAILABLE') } : undefined;
+  const startOf = world.clock.now();
+  await world.feed(...Array.from({ length: 100 }, (_, index) => change('b', index + 1)));
+  await world.clock.advance(3_600_000);
+  expect(world.stream.asked).toBeLessThan(5);
+  expect(world.token()).toBeUndefined();
+  await world.clock.advance(600_000);
+  expect(world.stream.asked).toBe(101);
+  expect(world.token()).toEqual(['t100']);
+});
+
+test('messages say that the partition was restarted until its low watermark passes the one it had before', async () => {
+  const world = start({ ...HELD, restarted: { how: 'tokenless', until: at(5) } });
+  await world.feed(change('b1', 1), change('b2', 5), change('b3', 6), change('b4', 4));
+  await world.clock.advance(10);
+  expect(world.topic.published.map(({ text, attributes }) => [text, attributes.restarted])).toEqual([
+    ['b1', 'tokenless'],
+    ['b2', 'tokenless'],
+    ['b3', undefined],
+    ['b4', undefined],
+  ]);
+});
+
+describe('the reading of a partition ends', () => {
+  test('as closed, with its successors, once everything before is confirmed and the stream has ended', async () => {
+    const world = start();
+    world.topic.next({ kind: 'confirm', delayMillis: 500 });
+    const successors = [{ target: RANGE, token: { range: RANGE, token: 'next' } }];
+    await world.feed(change('b1', 1), closeWith(successors));
+    await world.clock.advance(499);
+    expect(world.ending).toBeUndefined();
+    await world.clock.advance(1);
+    await world.ended;
+    expect(world.ending).toMatchObject({ kind: 'closed', close: { isEnd: false, successors } });
+    expect([world.stream.isClosed, world.token(), world.clock.pending]).toEqual([true, ['t1'], 0]);
+  });
+
+  test('as closed at the end time', async () => {
+    const world = start();
+    await world.feed(heartbeat(1), reachedEnd);
+    expect(world.ending).toMatchObject({ kind: 'closed', close: { isEnd: true } });
+  });
+
+  test('as stopped when it is told to, after what is on its way; nothing is asked for any more', async () => {
+    const world = start();
+    world.topic.next({ kind: 'confirm', delayMillis: 500 });
+    await world.feed(change('b1', 1));
+    world.stop.abort(new Error('rotation'));
+    await world.feed(change('b2', 2));
+    await world.clock.advance(499);
+    expect(world.ending).toBeUndefined();
+    await world.clock.advance(1);
+    expect(world.ending).toEqual({ kind: 'stopped' });
+    expect([world.token(), world.topic.texts]).toEqual([['t1'], ['b1']]);
+  });
+
+  test('as stopped at its end, whatever is still on its way, and what is confirmed counts', async () => {
+    const world = start(HELD, 1_000);
+    world.topic.next({ kind: 'confirm' }, { kind: 'silence' });
+    await world.feed(change('b1', 1));
+    await world.clock.advance(1);
+    await world.feed(change('b2', 2), change('b3', 3), change('b4', 4));
+    world.end.abort(new Error('the time is used up'));
+    await world.clock.advance(0);
+    expect(world.ending).toEqual({ kind: 'stopped' });
+    expect(world.token()).toEqual(['t1']);
+    await world.clock.advance(60_000);
+    expect(world.topic.attempts.length).toBe(2);
+  });
+
+  test('as failed where the stream failed, after what is on its way, which counts', async () => {
+    const world = start();
+    world.topic.next({ kind: 'confirm', delayMillis: 500 });
+    await world.feed(change('b1', 1), failed('INTERNAL'));
+    expect(world.ending).toBeUndefined();
+    await world.clock.advance(500);
+    expect(world.ending).toMatchObject({ kind: 'failed', isOfAll: false });
+    expect([world.token(), world.stream.isClosed]).toEqual([['t1'], true]);
+  });
+
+  test('as failed where the stream fails although it was told to stop: an error beside our own cancel is an error', async () => {
+    const world = start();
+    world.stream.feed(failed('INTERNAL'));
+    world.stop.abort(new Error('rotation'));
+    await world.clock.advance(0);
+    expect(world.ending).toMatchObject({ kind: 'failed' });
+  });
+
+  test('as failed where a message of it is refused before its close: what it closed into does not begin', async () => {
+    const world = start();
+    await world.feed(change('bad', 1), closeInto({ range: RANGE, token: 'next' }));
+    await world.clock.advance(1_000);
+    expect(world.ending).toMatchObject({ kind: 'failed', isOfAll: false });
+    expect(world.token()).toBeUndefined();
+  });
+
+  test('as failed where a change has no form, and the problem names the row', async () => {
+    const world = start();
+    await world.feed(change('b1', 1), change('odd', 2), change('b3', 3));
+    await world.clock.advance(1);
+    expect(world.ending).toEqual({
+      kind: 'failed',
+      problem: 'the change of row odd has no form: a rule is broken',
+      isOfAll: false,
+    });
+    expect([world.token(), world.topic.texts]).toEqual([['t1'], ['b1']]);
+  });
+
+  test.each(['FAILED_PRECONDITION', 'NOT_FOUND', 'PERMISSION_DENIED', 'UNAUTHENTICATED'] as const)(
+    'as failed for every partition where the stream is refused with %s',
+    async (code) => {
+      const world = start();
+      await world.feed(failed(code));
+      expect(world.ending).toMatchObject({ kind: 'failed', isOfAll: true });
+    },
+  );
+
+  test('as failed for every partition where the topic stays wrong', async () => {
+    const world = start();
+    world.topic.decide = () => ({ kind: 'refuse', status: status('NOT_FOUND') });
+    await world.feed(change('b1', 1));
+    await world.clock.advance(3_600_000);
+    expect(world.ending).toMatchObject({ kind: 'failed', isOfAll: true });
+  });
+});
+
+test('every kind of record is counted', async () => {
+  const world = start();
+  await world.feed(
+    change('b1', 1),
+    change('b2', 2, { type: 'GARBAGE_COLLECTION' }),
+    heartbeat(3),
+    closeInto({ range: RANGE, token: 'next' }),
+  );
+  expect(world.runtime.metrics.snapshot().counters).toMatchObject({
+    changeStreamMutationsRead: 2,
+    changeStreamUserMutationsRead: 1,
+    changeStreamGarbageCollectionMutationsRead: 1,
+    changeStreamHeartbeatsRead: 1,
+    changeStreamCloseStreamsRead: 1,
+  });
+});
