@@ -14,13 +14,14 @@ export const ENVELOPE_VERSION = 1;
  * and -_. alone.
  */
 export function envelopeForm(table: TableName): ChangeForm {
+  const columns = new Columns();
   const start = `{"schema":"${ENVELOPE_SCHEMA}","version":${ENVELOPE_VERSION},"table":"${tablePath(table)}","id":"`;
   return {
     name: 'envelope',
     version: ENVELOPE_VERSION,
     contentType: 'application/json',
     records: (change, id, restarted) => [
-      Buffer.from(`${start}${id}",${headerOf(change, restarted)},"entries":[${entriesOf(change)}]}`),
+      Buffer.from(`${start}${id}",${headerOf(change, restarted)},"entries":[${entriesOf(change, columns)}]}`),
     ],
   };
 }
@@ -31,23 +32,23 @@ function headerOf(change: Change, restarted: Restarted | undefined): string {
   return `"rowKey":"${base64(rowKey)}","type":"${type}","sourceCluster":"${sourceCluster}","commitTimeNanos":"${commitTime}","tieBreaker":${tieBreaker},"lowWatermarkNanos":"${lowWatermark}"${marked}`;
 }
 
-function entriesOf({ entries, places }: Change): string {
+function entriesOf({ entries, places }: Change, columns: Columns): string {
   let all = '';
-  let index = 0;
-  for (const entry of entries) {
-    all += `${index === 0 ? '' : ','}{"index":${places?.[index] ?? index},${membersOf(entry)}}`;
-    index += 1;
+  for (let place = 0; place < entries.length; place += 1) {
+    const entry = entries[place] as ChangeEntry;
+    const start = place === 0 ? '{' : ',{';
+    all += `${start}"index":${places?.[place] ?? place},${membersOf(entry, place, columns)}}`;
   }
   return all;
 }
 
-function membersOf(entry: ChangeEntry): string {
+function membersOf(entry: ChangeEntry, place: number, columns: Columns): string {
   const { kind, family } = entry;
   switch (kind) {
     case 'set-cell':
-      return `"kind":"set-cell","family":"${family}","qualifier":"${base64(entry.qualifier)}","timestampMicros":"${entry.timestampMicros}","value":"${base64(entry.value)}"`;
+      return `"kind":"set-cell",${columns.membersOf(entry, place)}"timestampMicros":"${columns.micros(entry.timestampMicros)}","value":"${base64(entry.value)}"`;
     case 'delete-cells':
-      return `"kind":"delete-cells","family":"${family}","qualifier":"${base64(entry.qualifier)}","timestampRange":${rangeOf(entry.timestampRange)}`;
+      return `"kind":"delete-cells",${columns.membersOf(entry, place)}"timestampRange":${rangeOf(entry.timestampRange)}`;
     case 'delete-family':
       return `"kind":"delete-family","family":"${family}"`;
     case 'add-to-cell':
@@ -55,6 +56,32 @@ function membersOf(entry: ChangeEntry): string {
       return `"kind":"${kind}","family":"${family}","qualifier":${valueOf(entry.qualifier)},"timestamp":${valueOf(entry.timestamp)},"input":${valueOf(entry.input)}`;
     default:
       return entry satisfies never;
+  }
+}
+
+/** Places of a change whose columns are remembered. */
+const PLACES = 64;
+
+/** Changes of a table mostly have the same columns at the same places, and entries the time of the one before: as texts. */
+class Columns {
+  readonly #known: { readonly family: string; readonly qualifier: Buffer; readonly members: string }[] = [];
+  #micros = 0n;
+  #microsText = '0';
+
+  membersOf({ family, qualifier }: { readonly family: string; readonly qualifier: Buffer }, place: number): string {
+    const known = this.#known[place];
+    if (known?.family === family && known.qualifier.equals(qualifier)) return known.members;
+    const members = `"family":"${family}","qualifier":"${base64(qualifier)}",`;
+    if (place < PLACES) this.#known[place] = { family, qualifier, members };
+    return members;
+  }
+
+  micros(micros: bigint): string {
+    if (micros !== this.#micros) {
+      this.#micros = micros;
+      this.#microsText = String(micros);
+    }
+    return this.#microsText;
   }
 }
 
