@@ -46,7 +46,7 @@ function adviceFor(status: StatusName): string {
     case 'NOT_FOUND':
       return 'Create the Firestore database (Native mode) that firestoreDatabase names, in the project of the function';
     case 'FAILED_PRECONDITION':
-      return 'The database must be in Native mode, with the single-field indexes on by which documents are found: number (of checkpoints) and tryAt (of rests) of a staged sink; open and startedAt (of runs), turn, end, failing and the counts (of splits) of a scan';
+      return 'The database must be in Native mode, with the single-field indexes on by which documents are found: number (of checkpoints) and tryAt (of rests) of a staged sink; open and startedAt (of runs), turn, end, failing and the counts (of splits) of a scan; open, turn, rest and end (of partitions) and generation (of merges and missing) of a change stream';
     case 'RESOURCE_EXHAUSTED':
       return 'A quota of the database is used up; the work is tried again';
     case 'INVALID_ARGUMENT':

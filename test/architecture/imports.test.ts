@@ -121,7 +121,9 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
         'change-stream',
         'change-stream/reading',
       ].map((room) => `shared/${room}/ports.ts`),
-      ...['shared/change-stream/source.ts', 'shared/change-stream/ledger/partition.ts'],
+      ...['source', 'ledger/partition', 'ledger/ledger', 'ledger/writes'].map(
+        (name) => `shared/change-stream/${name}.ts`,
+      ),
       ...['shared/staged/state.ts', 'shared/staged/segment-id.ts', 'shared/mapping/rows/entry-wire.ts'],
       ...['shared/scan/runs/run.ts', 'shared/scan/runs/split.ts'],
       // Ranges and times on the wire are those of the messages that the reading takes apart.

@@ -1,9 +1,20 @@
 import { abortable } from '../../base/abort.ts';
 import { abortReason } from '../../base/clock.ts';
 import { lazy } from '../../base/lazy.ts';
+import type {
+  ChangeStreamCoordinatorStore,
+  ChangeStreamStatusStore,
+  ChangeStreamStore,
+} from '../../change-stream/ports.ts';
 import type { RunsStore, ScanCoordinatorStore, ScanStore } from '../../scan/runs/ports.ts';
 import type { CommittingStore, CoordinatorStore, StagingStore, StatusStore } from '../../staged/ports.ts';
 import { type DatabaseName, type FirestoreClient, openFirestore } from './client.ts';
+import { ChangeStreamPaths, type OpenChangeStream } from './change-stream-paths.ts';
+import {
+  createChangeStreamCoordinatorStore,
+  createChangeStreamStatusStore,
+  createChangeStreamStore,
+} from './change-stream-store.ts';
 import { createCommittingStore } from './committing-store.ts';
 import { createCoordinatorStore } from './coordinator-store.ts';
 import { type OpenDocuments, PipelineDocuments } from './pipeline-documents.ts';
@@ -27,10 +38,18 @@ export interface ScanViews {
   readonly runs: RunsStore;
 }
 
+/** The views of one change stream's documents: a slot's, the coordinator's, and that of people. */
+export interface ChangeStreamViews {
+  readonly slots: ChangeStreamStore;
+  readonly coordinator: ChangeStreamCoordinatorStore;
+  readonly status: ChangeStreamStatusStore;
+}
+
 /** One Firestore database with the documents of any number of pipelines; each capability has views of its own. */
 export interface Database {
   stage(pipeline: string): StageViews;
   scan(pipeline: string): ScanViews;
+  changeStream(pipeline: string): ChangeStreamViews;
   /** Closes the connections; what is on its way may still happen. */
   close(): Promise<void>;
 }
@@ -59,6 +78,14 @@ export function createDatabase(name: DatabaseName): Database {
         slots: createScanStore(paths),
         coordinator: createScanCoordinatorStore(paths),
         runs: createRunsStore(paths),
+      };
+    },
+    changeStream(pipeline) {
+      const paths: OpenChangeStream = async (signal) => new ChangeStreamPaths(await open(signal), pipeline);
+      return {
+        slots: createChangeStreamStore(paths),
+        coordinator: createChangeStreamCoordinatorStore(paths),
+        status: createChangeStreamStatusStore(paths),
       };
     },
     async close() {

@@ -1,7 +1,5 @@
 import type { DocumentSnapshot } from '@google-cloud/firestore';
 import type { Led } from '../../coordinator/ports.ts';
-import { type Bound, closedBound, openBound, type RowRange, UNBOUNDED } from '../../model/row-range.ts';
-import { StoreError } from '../../model/store.ts';
 import type { ScanProgress } from '../../scan/runs/ports.ts';
 import { type DeadPlan, isOpen, type Run } from '../../scan/runs/run.ts';
 import {
@@ -12,15 +10,12 @@ import {
   type SplitCounts,
   type SplitState,
 } from '../../scan/runs/split.ts';
-import type { SlotState } from '../../slots/ports.ts';
 import type { FirestoreClient } from './client.ts';
 import { type Fields, fieldsOf, listIn, malformed, mapIn, numbersOf, textIn } from './fields.ts';
+import { FORMAT, knownFormat, rangeFields, readRange } from './format.ts';
 import { endMark, waitingTurn } from './scan-paths.ts';
 
 /** The documents of a scanned pipeline as values, and values as documents. For their layout see `scan-paths.ts`. */
-
-/** Of every document. One of a newer format was written by a later version of the connector, and is refused. */
-const FORMAT = 1;
 
 /** Fields of a run's document that a listing reads: all but what the run goes by. */
 export const RUN_FIELDS = ['startedAt', 'head'];
@@ -143,34 +138,13 @@ function readState(snapshot: DocumentSnapshot, state: Fields): SplitState {
   }
 }
 
-export const slotFields = ({ owner, epoch, attempt, units }: SlotState<HeldSplit>): Record<string, unknown> => ({
-  state: {
-    ...{ format: FORMAT, owner, epoch, attempt },
-    units: Object.fromEntries(Object.entries(units).map(([id, held]) => [id, heldFields(held)])),
-  },
-});
-
-const heldFields = ({ range, counts, ...held }: HeldSplit): Record<string, unknown> => ({
+export const heldFields = ({ range, counts, ...held }: HeldSplit): Record<string, unknown> => ({
   ...held,
   range: rangeFields(range),
   counts: { ...counts },
 });
 
-export function readSlotState(snapshot: DocumentSnapshot): SlotState<HeldSplit> {
-  const state = knownFormat(snapshot, mapIn(snapshot, fieldsOf(snapshot), 'state'));
-  const number = numbersOf(snapshot);
-  const units = mapIn(snapshot, state, 'units');
-  return {
-    owner: textIn(snapshot, state, 'owner'),
-    epoch: number(state, 'epoch'),
-    attempt: number(state, 'attempt'),
-    units: Object.fromEntries(
-      Object.keys(units).map((id) => [id, readHeld(snapshot, mapIn(snapshot, units, id))] as const),
-    ),
-  };
-}
-
-const readHeld = (snapshot: DocumentSnapshot, fields: Fields): HeldSplit => ({
+export const readHeld = (snapshot: DocumentSnapshot, fields: Fields): HeldSplit => ({
   run: textIn(snapshot, fields, 'run'),
   range: readRange(snapshot, mapIn(snapshot, fields, 'range')),
   counts: readCounts(snapshot, mapIn(snapshot, fields, 'counts')),
@@ -183,34 +157,3 @@ const readCounts = (snapshot: DocumentSnapshot, fields: Fields): SplitCounts =>
   Object.fromEntries(
     COUNT_NAMES.map((name) => [name, fields[name] === undefined ? 0 : numbersOf(snapshot)(fields, name)]),
   ) as unknown as SplitCounts;
-
-const rangeFields = ({ start, end }: RowRange): Record<string, unknown> => ({
-  start: boundFields(start),
-  end: boundFields(end),
-});
-
-/** A bound is a map with its key under its kind, or an empty one. */
-const boundFields = (bound: Bound): Record<string, unknown> =>
-  bound.kind === 'unbounded' ? {} : { [bound.kind]: bound.key };
-
-const readRange = (snapshot: DocumentSnapshot, range: Fields): RowRange => ({
-  start: readBound(snapshot, mapIn(snapshot, range, 'start')),
-  end: readBound(snapshot, mapIn(snapshot, range, 'end')),
-});
-
-function readBound(snapshot: DocumentSnapshot, { closed, open }: Fields): Bound {
-  if (closed === undefined && open === undefined) return UNBOUNDED;
-  if (closed instanceof Uint8Array) return closedBound(closed);
-  if (open instanceof Uint8Array) return openBound(open);
-  throw malformed(snapshot, 'range', 'two bounds with bytes');
-}
-
-function knownFormat(snapshot: DocumentSnapshot, fields: Fields): Fields {
-  const format = numbersOf(snapshot)(fields, 'format');
-  if (format <= FORMAT) return fields;
-  throw new StoreError(
-    `read ${snapshot.ref.path}`,
-    'DATA_LOSS',
-    `it was written in format ${format} by a later version of the connector, and this one knows ${FORMAT}: deploy the later version for every function of the pipeline`,
-  );
-}

@@ -11,24 +11,33 @@ import type {
   ScanStore,
 } from '../../scan/runs/ports.ts';
 import type { Run } from '../../scan/runs/run.ts';
-import { COUNT_NAMES, type SplitCounts, type WaitingSplit } from '../../scan/runs/split.ts';
+import {
+  COUNT_NAMES,
+  type HeldSplit,
+  type SplitCounts,
+  type SplitWrite,
+  type WaitingSplit,
+} from '../../scan/runs/split.ts';
 import { unchangedSince, versionOf } from './fields.ts';
 import {
+  heldFields,
   newSplitFields,
   progressFields,
+  readHeld,
   readProgress,
   readRun,
   readSplit,
   RUN_FIELDS,
   runFields,
+  splitFields,
 } from './scan-documents.ts';
 import type { OpenScan, ScanPaths } from './scan-paths.ts';
-import { addSlotCommit, createSlotStore, readSlots } from './slot-store.ts';
+import { addSlotCommit, createSlotStore, type OpenSlots, readSlots, type SlotDocuments } from './slot-store.ts';
 import { commitBatch, resultOf, storeCall } from './store-call.ts';
 
 /** The view of a slot. */
 export const createScanStore = (open: OpenScan): ScanStore => ({
-  ...createSlotStore(open),
+  ...createSlotStore(slotsOfScan(open)),
   ...createRunReader(open),
   async readWaiting(run, plan, now, limit, signal) {
     const paths = await open(signal);
@@ -44,12 +53,27 @@ function waitingSplit(snapshot: DocumentSnapshot, run: string): WaitingSplit[] {
   return state.kind === 'waiting' ? [{ split: { ...split, state }, version: versionOf(snapshot) }] : [];
 }
 
+const slotsOfScan =
+  (open: OpenScan): OpenSlots<HeldSplit, SplitWrite> =>
+  async (signal) =>
+    slotDocuments(await open(signal));
+
+const slotDocuments = (paths: ScanPaths): SlotDocuments<HeldSplit, SplitWrite> => ({
+  ...{ client: paths.client, slots: paths.slots, heldFields, readHeld },
+  slot: (slot) => paths.slot(slot),
+  addChange(batch, { split, version }) {
+    const fields = splitFields(split, paths.client);
+    if (version === undefined) batch.set(paths.split(split), fields, { mergeFields: Object.keys(fields) });
+    else batch.update(paths.split(split), fields, unchangedSince(paths.client, version));
+  },
+});
+
 /** The coordinator's view. */
 export function createScanCoordinatorStore(open: OpenScan): ScanCoordinatorStore {
   return {
     ...createRunReader(open),
     readPipeline: (signal) => readPipeline(open, signal),
-    readSlots: (signal) => readSlots(open, signal),
+    readSlots: (signal) => readSlots(slotsOfScan(open), signal),
     sumCounts: (run, signal) => sumCounts(open, run, signal),
     async commit(commit, signal) {
       const paths = await open(signal);
@@ -66,7 +90,7 @@ export function createRunsStore(open: OpenScan): RunsStore {
   return {
     ...createRunReader(open),
     readPipeline: (signal) => readPipeline(open, signal),
-    readSlots: (signal) => readSlots(open, signal),
+    readSlots: (signal) => readSlots(slotsOfScan(open), signal),
     sumCounts: (run, signal) => sumCounts(open, run, signal),
     async readRun(run, signal) {
       const paths = await open(signal);
@@ -192,6 +216,6 @@ function tickBatch(paths: ScanPaths, { pipeline, changes }: FencedCommit<ScanPro
     const fields = { expireAt: client.Timestamp.fromMillis(expireAt) };
     for (const id of ids) batch.set(paths.split({ run, id }), fields, { merge: true });
   }
-  for (const slot of changes?.slots ?? []) addSlotCommit(batch, paths, slot);
+  for (const slot of changes?.slots ?? []) addSlotCommit(batch, slotDocuments(paths), slot);
   return batch;
 }
