@@ -171,6 +171,18 @@ export const METRICS = {
     'ms',
   ),
 
+  // Coordinator: the ledger of a change stream, as it was read last: within a minute.
+  changeStreamLag: gauge('Now less the least low watermark of all partitions, by confirmed positions.', 's'),
+  retentionHeadroom: gauge('Time until the service forgets changes that are not read yet. Alert at half of it.', 's'),
+  partitionsOpen: gauge('Partitions that wait, rest or are read.'),
+  partitionsFailing: gauge('Partitions of which the last reading failed without getting any further.'),
+  partitionsMissing: gauge('Parts of the table that nobody reads: they are recovered by themselves.'),
+  unassignedChangeStreamPartitionLagMillis: gauge('Lag of the partition that waits with the oldest position.', 'ms'),
+  sourceStopped: gauge('1 while the source is stopped by what holds for the whole table; the log says by what.'),
+  changeStreamPartitionsReconciled: counter('Parts of the table that nobody read and that were recovered.'),
+  changeStreamTokenlessRestarts: counter('Recoveries without tokens from the last position: changes come twice.'),
+  changeStreamClampedRestarts: counter('Recoveries without tokens that lose changes; the log has both positions.'),
+
   // Sources: messages on their way to a topic.
   emissionWindowBytes: gauge(
     'Messages of a source that are not confirmed yet, as held against maxOutstandingBytes: their size, with 512 B for each.',

@@ -68,22 +68,22 @@ export type ChangeStreamStatusStore = Pick<ChangeStreamCoordinatorStore, 'readPi
   ): Promise<'committed' | 'conflict'>;
 };
 
-/** What the table says before anything is read from it. */
-export interface TableFacts {
-  /** Undefined where it may not be read. */
-  readonly retentionMillis: number | undefined;
+/** What a look at the table says of it. */
+export interface TableLook {
+  /** The source must not be read: what holds for the whole table, and what to do. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  /** How long the service keeps changes. Absent where that may not be read. */
+  readonly retentionMillis?: number;
 }
 
+/** Looks whether the source can be read at all. Rejects where it is not known. */
+export type LookAtTable = (signal: AbortSignal) => Promise<TableLook>;
+
 /**
- * Asks whether the source can be read at all: a profile that routes to one cluster, a stream that is on, how long it keeps
- * changes. Rejects with an error of which the message says what to do where it cannot.
+ * The partitions of the source's table as the service has them now, normalised and with retries inside. Rejects with an
+ * error whose message says what to do.
  */
-export type Preflight = (signal: AbortSignal) => Promise<TableFacts>;
-
-/** How long the service keeps changes of the table. Undefined where that may not be read; rejects like {@link Preflight}. */
-export type ReadRetention = (signal: AbortSignal) => Promise<number | undefined>;
-
-/** The partitions of the source's table as the service has them now, normalised. Retries inside. */
 export type ListServicePartitions = (signal: AbortSignal) => Promise<readonly RowRange[]>;
 
 export type { Ledger, LedgerWrite, Retention, Source, Topology };

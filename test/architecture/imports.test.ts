@@ -180,7 +180,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
     'shared/change-stream/coordination/',
     [
       ...['shared/model', 'shared/base', 'shared/coordinator', 'shared/slots'],
-      ...['ledger/', 'source.ts', 'ports.ts'].map((name) => `shared/change-stream/${name}`),
+      ...['ledger/', 'source.ts', 'ports.ts', 'reading/ports.ts'].map((name) => `shared/change-stream/${name}`),
     ],
   ],
   // What is made of a change: messages, and nothing of how they leave.
