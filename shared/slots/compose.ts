@@ -40,7 +40,8 @@ export interface Occasion<Held, Change> {
 
 /**
  * Makes one commit of everything that wants to be written, in its order, as far as its changes fit; settles what has become
- * moot. Does nothing else.
+ * moot. One claim a commit: two may depend on the same document, and then they would conflict with each other each time.
+ * Does nothing else.
  */
 export function compose<Held, Change>(
   { owner, epoch, units: before }: SlotState<Held>,
@@ -53,6 +54,7 @@ export function compose<Held, Change>(
   const settled: Wanted<Held, Change>[] = [];
   for (const each of wanted) {
     if (changes.length >= MAX_CHANGES) break;
+    if (each.update.isClaim && included.some(({ update }) => update.isClaim)) break;
     try {
       const edit = each.update.edit(units);
       if (edit && changes.length > 0 && changes.length + edit.changes.length > MAX_CHANGES) break;

@@ -86,3 +86,14 @@ test('a unit is told why it is given back: its owner did it, or fell silent', ()
   expect(released.attempt?.changes.length).toBeGreaterThan(0);
   expect(released.attempt?.changes.every((each) => each.endsWith('released'))).toBe(true);
 });
+
+test('two claims of one slot go in a commit each, in their order: both may depend on one document', () => {
+  const wanted = [true, true, false].map((isClaim, index) => ({
+    update: { isClaim, edit: () => ({ units: { a: index }, changes: [String(index)] }) },
+    resolve: () => undefined,
+    reject: () => undefined,
+  }));
+  const occasion = { attempt: 1, isRenewal: false, isReleasing: false, now: NOW, giveBack };
+  expect(compose(slotOf('me', 0).value, wanted, occasion).attempt?.changes).toEqual(['0']);
+  expect(compose(slotOf('me', 0).value, wanted.slice(1), occasion).attempt?.changes).toEqual(['1', '2']);
+});

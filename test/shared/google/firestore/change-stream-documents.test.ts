@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type LocalFirestore, startFirestoreServer } from '../../../../infra/local/servers/firestore/server.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { closePartition } from '../../../../shared/change-stream/ledger/close-partition.ts';
-import { partitionId } from '../../../../shared/change-stream/ledger/ids.ts';
-import { giveBackTo } from '../../../../shared/change-stream/ledger/partition-updates.ts';
+import { mergeId, partitionId } from '../../../../shared/change-stream/ledger/ids.ts';
+import { endPartition, giveBackTo } from '../../../../shared/change-stream/ledger/partition-updates.ts';
 import type { LedgerWrite } from '../../../../shared/change-stream/ledger/writes.ts';
 import { type ChangeStreamViews, createDatabase, type Database } from '../../../../shared/google/firestore/database.ts';
 import { StoreError } from '../../../../shared/model/store.ts';
@@ -156,4 +156,30 @@ describe('an answer that was lost, after which the client repeats the commit by 
     await opened.session.release();
     expect((await views.coordinator.readTopology(signal)).number).toBe(1);
   });
+});
+
+test('two parents of one child that end at once in one slot do not hinder each other: the second decides again, and makes the child', async () => {
+  const dependencies = { store: views.slots, giveBack: giveBackTo(), runtime: testRuntime({ clock: systemClock }) };
+  const opened = await openSlot(0, 'me', dependencies, signal);
+  if (opened.kind === 'held') throw new Error('held');
+  const { session } = opened;
+  const units = { left: held('', 'm'), right: held('m', '') };
+  await session.update({ edit: () => ({ units, changes: [] }) });
+  const target = range('', '');
+  const end = async (id: 'left' | 'right', merges: Parameters<typeof endPartition>[2]) => {
+    const close = {
+      position: units[id].position,
+      isEnd: false,
+      successors: [{ target, token: { range: units[id].range, token: id } }],
+    };
+    return session.update(endPartition(id, close, merges, { now: 1, isBounded: false, keptMillis: 1 }));
+  };
+  expect(await Promise.all([end('left', new Map()), end('right', new Map())])).toEqual(['written', 'conflict']);
+  expect(await end('right', await views.slots.readMerges([mergeId(1, target)], signal))).toBe('written');
+  const { partitions, merges } = await views.coordinator.readLedger(1, signal);
+  expect(merges).toEqual([]);
+  expect(partitions.map(({ value }) => value.position.tokens.map(({ token: text }) => text))).toEqual([
+    ['left', 'right'],
+  ]);
+  await session.release();
 });
