@@ -195,8 +195,16 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['infra/local/servers/rpc/', serverFloor],
   ['infra/local/servers/bigtable/rows/', serverRooms('bigtable', 'limits')],
   ['infra/local/servers/bigtable/filters/', serverRooms('bigtable', 'rows/', 'limits')],
+  // The stream is told of changes: it knows how rows are spelled, and no table, clock or call.
+  [
+    'infra/local/servers/bigtable/change-stream/',
+    ['shared/model', 'shared/base', 'shared/proto', 'infra/local/servers/bigtable/rows/row.ts'],
+  ],
   ['infra/local/servers/bigtable/admin/', serverRooms('bigtable', 'rows/', ...bigtableRoot)],
-  ['infra/local/servers/bigtable/requests/', serverRooms('bigtable', 'rows/', 'filters/', ...bigtableRoot)],
+  [
+    'infra/local/servers/bigtable/requests/',
+    serverRooms('bigtable', 'rows/', 'filters/', 'change-stream/', ...bigtableRoot),
+  ],
   ['infra/local/servers/bigtable/', serverRooms('bigtable')],
   ['infra/local/servers/pubsub/delivery/', serverRooms('pubsub', 'timing')],
   ['infra/local/servers/pubsub/push/', serverRooms('pubsub', 'delivery/', 'timing')],
