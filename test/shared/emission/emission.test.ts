@@ -187,6 +187,44 @@ test('every message of a topic may be refused: each is set apart once, for about
   expect(topic.attempts.length).toBeLessThan(220);
 });
 
+test('one refused message among a thousand is found in a few requests, and the others leave together again', async () => {
+  const { clock, topic, open } = startEmission();
+  const unit = open({ failurePolicy: 'dead-letter', setApart: () => Promise.resolve() });
+  emitAll(unit, [...numbered('m', 300), 'bad301', ...numbered('m', 699, 302)], 'k');
+  await clock.advance(1000);
+  expect([topic.published.length, unit.takeCommittable()]).toEqual([999, 1000]);
+  expect(topic.attempts.length).toBeLessThan(40);
+});
+
+test('messages that gathered behind a request do not leave when an earlier one of their unit fails meanwhile', async () => {
+  const { clock, topic, open } = startEmission();
+  topic.decide = ({ key }) => ({ kind: 'confirm', delayMillis: key === 'slow' ? 100 : 1 });
+  const unit = open();
+  emitAll(unit, ['m1'], 'slow');
+  await clock.advance(10);
+  topic.decide = ({ texts }) =>
+    texts.includes('m2') ? { kind: 'refuse', status: status('INVALID_ARGUMENT') } : undefined;
+  emitAll(unit, ['m2'], 'other');
+  emitAll(unit, ['m3', 'm4'], 'slow');
+  await clock.advance(10);
+  expect([unit.failure?.kind, unit.isIdle]).toEqual(['refused', false]);
+  await clock.advance(1000);
+  expect([topic.texts, unit.isIdle, unit.takeCommittable()]).toEqual([['m1'], true, 1]);
+});
+
+test('closing ends every unit: nothing that waits leaves any more', async () => {
+  const { clock, topic, emission, open } = startEmission();
+  topic.decide = () => ({ kind: 'confirm', delayMillis: 100 });
+  const unit = open();
+  emitAll(unit, ['m1'], 'k');
+  await clock.advance(10);
+  emitAll(unit, ['m2'], 'k');
+  emission.close();
+  await expect(unit.emit(text('m3'))).rejects.toMatchObject({ kind: 'ended' });
+  await clock.advance(1000);
+  expect([topic.texts, unit.isIdle]).toEqual([['m1'], true]);
+});
+
 test('a message that breaks a rule of Pub/Sub is not sent: it fails its unit, or is set apart in its turn', async () => {
   const { clock, topic, open } = startEmission();
   const wrong = { data: Buffer.from('m2'), attributes: { goog: 'x' }, orderingKey: 'k' };
