@@ -21,7 +21,7 @@ export interface SourceView {
   readonly isClear?: boolean;
   readonly retention?: Retention;
   readonly scan?: Pick<Scan, 'service' | 'ledger' | 'done'>;
-  /** Partitions of a run that is done which are kept forever so far; and any, where the end was changed. */
+  /** Partitions of a run that is done which are kept forever so far. */
   readonly completed?: readonly Versioned<Partition>[];
   /** Partitions that an earlier start left, by its generation: all that are left of it where `isAll`. */
   readonly dead?: { readonly generation: number; readonly ids: readonly string[]; readonly isAll: boolean };
@@ -50,17 +50,12 @@ export function stepOf(
   if (source.status === 'paused') return cleanStep(source, view);
   if (source.status === 'done')
     return endProblemStep(source, asked) ?? keepStep(source, view, now) ?? cleanStep(source, view);
-  const problem = view.problem ?? endProblem(source, view, asked);
+  const problem = view.problem ?? endProblem(source, asked);
   if (problem !== undefined) return stoppedStep(source, problem);
   if (isToStart(source)) return view.plan && startStep(source, view.plan, asked, now);
   if (source.status === 'stopped')
     return view.isClear ? step('resumed', withoutProblem(source, 'reading'), { hasMore: true }) : undefined;
-  return (
-    reconcileStep(source, view, now) ??
-    endStep(source, view) ??
-    noteStep(source, view, asked) ??
-    cleanStep(source, view)
-  );
+  return reconcileStep(source, view, now) ?? endStep(source, view) ?? noteStep(source, view) ?? cleanStep(source, view);
 }
 
 const step = (event: SourceEvent, source: Source, others: Partial<SourceStep> = {}): SourceStep => ({
@@ -79,11 +74,8 @@ function withoutProblem(source: Source, status: Source['status']): Source {
   };
 }
 
-function endProblem(source: Source, { completed, scan }: SourceView, { endTime }: AskedSource): string | undefined {
-  if (isToStart(source)) return undefined;
-  const isFinished = scan?.ledger.partitions.some(({ value }) => value.state.kind === 'completed');
-  return changedEndProblem(source.endTime, endTime, isFinished ?? (completed ?? []).length > 0);
-}
+const endProblem = (source: Source, { endTime }: AskedSource): string | undefined =>
+  isToStart(source) ? undefined : changedEndProblem(source.endTime, endTime);
 
 const stoppedStep = (source: Source, problem: string): SourceStep | undefined =>
   source.status === 'stopped' && source.problem === problem
@@ -92,7 +84,7 @@ const stoppedStep = (source: Source, problem: string): SourceStep | undefined =>
 
 /** Of a run that is done: it stays so, and says why nothing more is read. */
 function endProblemStep(source: Source, { endTime }: AskedSource): SourceStep | undefined {
-  const problem = changedEndProblem(source.endTime, endTime, true);
+  const problem = changedEndProblem(source.endTime, endTime);
   if (problem === source.problem) return undefined;
   return step('noted', problem === undefined ? withoutProblem(source, 'done') : { ...source, problem });
 }
@@ -117,17 +109,12 @@ function endStep(source: Source, { scan }: SourceView): SourceStep | undefined {
   return step('done', { ...source, status: 'done' }, { changes, hasMore: true });
 }
 
-/** What readers go by: how long changes are kept, and an end that may still be changed. */
-function noteStep(source: Source, { retention, scan }: SourceView, { endTime }: AskedSource): SourceStep | undefined {
-  const isNews =
-    retention !== undefined &&
-    (source.retention?.millis !== retention.millis ||
-      retention.fetchedAt - source.retention.fetchedAt >= NOTE_RETENTION_MILLIS);
-  const isOtherEnd = scan !== undefined && source.endTime !== endTime;
-  if (!isNews && !isOtherEnd) return undefined;
-  const { endTime: before, ...rest } = source;
-  const end = isOtherEnd ? endTime : before;
-  return step('noted', { ...rest, ...(end !== undefined && { endTime: end }), ...(retention && { retention }) });
+/** How long changes are kept: readers go by it. */
+function noteStep(source: Source, { retention }: SourceView): SourceStep | undefined {
+  if (!retention) return undefined;
+  const { millis, fetchedAt } = source.retention ?? { millis: Number.NaN, fetchedAt: 0 };
+  if (millis === retention.millis && retention.fetchedAt - fetchedAt < NOTE_RETENTION_MILLIS) return undefined;
+  return step('noted', { ...source, retention });
 }
 
 /** Partitions of a run that is done are kept as long as others, from then on. */

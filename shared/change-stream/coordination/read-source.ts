@@ -147,8 +147,7 @@ export class SourceReader {
     if (facts.problem !== undefined) return facts;
     const { problem, partitions } = await this.#readService(signal);
     if (problem !== undefined) return { problem };
-    const completed = await this.#finishedBefore(source, signal);
-    return { ...facts, ...completed, ...(partitions && { isClear: true }) };
+    return { ...facts, ...(partitions && { isClear: true }) };
   }
 
   async #readAll(source: Source, now: number, signal: AbortSignal): Promise<SourceView> {
@@ -161,7 +160,7 @@ export class SourceReader {
     if (problem !== undefined) return { problem };
     const { partitions } = answer;
     const ledger = await this.#readLedger(source, partitions, now, signal);
-    if (!ledger || !partitions) return { ...facts, ...(await this.#finishedBefore(source, signal)) };
+    if (!ledger || !partitions) return { ...facts };
     const isNewGap =
       gapsOf(partitions, [...coveredBy(ledger), ...ledger.missing.map(({ value }) => value.range)]).length > 0;
     const done = isNewGap ? await this.#deps.store.readDone(source.generation, signal) : [];
@@ -186,12 +185,6 @@ export class SourceReader {
     this.#known = { ledger, at: now };
     this.#deps.watch.seesLedger(ledger, now);
     return ledger;
-  }
-
-  /** Whether any partition is read to an end that is another by now. */
-  async #finishedBefore(source: Source, signal: AbortSignal): Promise<Pick<SourceView, 'completed'>> {
-    if (source.endTime === this.#deps.asked.endTime) return {};
-    return { completed: await this.#deps.store.readCompleted(source.generation, 1, signal) };
   }
 
   async #readDead(source: Source | undefined, signal: AbortSignal): Promise<Pick<SourceView, 'dead'>> {
