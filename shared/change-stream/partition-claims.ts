@@ -73,6 +73,11 @@ export class PartitionClaims implements ClaimSource<HeldPartition, LedgerWrite> 
     return (await store.readWaiting(this.#source.generation, runtime.clock.now(), limit, signal)).length;
   }
 
+  /** A partition ended, perhaps in others: the next share is by a new count. */
+  forgetCount(): void {
+    this.#countedAt = -Infinity;
+  }
+
   async countOpen(signal: AbortSignal): Promise<number> {
     const { store, runtime } = this.#deps;
     if (runtime.clock.now() - this.#countedAt < COUNTED_EVERY_MILLIS) return this.#open;

@@ -56,8 +56,8 @@ export class PartitionEnds {
 
   /** It waits behind all who wait. */
   async returned(id: string, position: Position | undefined): Promise<void> {
-    const { session, store, runtime, stop } = this.#deps;
-    const tail = stop.aborted ? 0 : await this.#tailRound(store);
+    const { session, runtime, stop } = this.#deps;
+    const tail = stop.aborted ? 0 : await this.tailRound();
     const outcome = await session.update(returnPartition(id, position, tail, runtime.clock.now()));
     if (outcome !== 'written') return;
     this.counts.partitionsReturned += 1;
@@ -119,8 +119,9 @@ export class PartitionEnds {
     if ((await session.update(update)) === 'written') this.counts.partitionsFailed += 1;
   }
 
-  async #tailRound(store: ChangeStreamStore): Promise<number> {
-    const { session, runtime, stop } = this.#deps;
+  /** The highest round that waits; 0 where that is not known. */
+  async tailRound(): Promise<number> {
+    const { session, store, runtime, stop } = this.#deps;
     const generation = Object.values(session.units)[0]?.generation;
     if (generation === undefined) return 0;
     try {

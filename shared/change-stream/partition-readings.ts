@@ -42,6 +42,8 @@ interface Reading {
 export class PartitionReadings {
   readonly #deps: PartitionReadingsDependencies;
   readonly #readings = new Map<string, Reading>();
+  /** Ends what is still on its way when the session has drained for long enough. */
+  readonly #cut = new AbortController();
   #committedAt: number;
 
   constructor(deps: PartitionReadingsDependencies) {
@@ -103,20 +105,40 @@ export class PartitionReadings {
     runtime.metrics.count('positionsCommitted', places.length);
   }
 
-  /** Readers stop; what is on its way is waited for; then each waits for another slot. */
-  async giveBack(ids: readonly string[], reason: string): Promise<void> {
-    const { runtime } = this.#deps;
-    const readings = ids.flatMap((id) => this.#readings.get(id) ?? []).filter(({ isOver }) => !isOver);
-    runtime.metrics.count('readsCancelled', readings.length);
-    for (const { cancel } of readings) cancel.abort(new Error(reason));
-    await Promise.all(readings.map(({ reader }) => reader.ended));
+  /**
+   * Those stop; each waits for another slot when nothing of it is on its way any more. Whatever the slot has of them and does
+   * not read goes back as it is.
+   */
+  giveBack(ids: readonly string[], reason: string): void {
+    const { runtime, ends } = this.#deps;
+    for (const id of ids) {
+      const reading = this.#readings.get(id);
+      if (!reading) {
+        ends.returned(id, undefined).catch((error: unknown) => {
+          this.#onUnwritten(error);
+        });
+      } else if (!reading.isOver && !reading.cancel.signal.aborted) {
+        runtime.metrics.count('readsCancelled');
+        reading.cancel.abort(new Error(reason));
+      }
+    }
   }
 
-  /** Everything stops, and what is on its way is waited for; then the last positions are written. */
+  /**
+   * Everything stops, and what is on its way is waited for, for some seconds; then the last positions are written. What is
+   * on its way longer is handed on again from there, and changes no order.
+   */
   async drain(): Promise<void> {
+    const { runtime } = this.#deps;
     const reason = new Error('the session is over');
-    for (const { cancel } of this.#readings.values()) cancel.abort(reason);
+    const active = [...this.#readings.values()].filter(({ isOver, cancel }) => !isOver && !cancel.signal.aborted);
+    if (active.length > 0) runtime.metrics.count('readsCancelled', active.length);
+    for (const { cancel } of active) cancel.abort(reason);
+    const cancelCut = runtime.clock.after(DRAIN_MILLIS, () => {
+      this.#cut.abort(new Error('the session is over, and what was on its way took too long'));
+    });
     await Promise.all([...this.#readings.values()].map(({ reader }) => reader.ended));
+    cancelCut();
     await this.commit(true);
   }
 
@@ -128,16 +150,21 @@ export class PartitionReadings {
       reader: readPartition({
         ...{ held, work, openUnit, runtime },
         stop: AbortSignal.any([ending.stop, cancel.signal, session.lost]),
-        end: AbortSignal.any([ending.end, session.lost]),
+        end: AbortSignal.any([ending.end, session.lost, this.#cut.signal]),
       }),
     };
     this.#readings.set(id, reading);
     runtime.metrics.count('changeStreamReadsStarted');
     // What becomes of the partition is written by itself, beside whatever else the slot does.
     this.#follow(id, reading).catch((error: unknown) => {
-      if (session.lost.aborted || ending.end.aborted || ending.stop.aborted) return;
-      runtime.logger.log('ERROR', 'what became of a partition was not written', { cause: describeError(error) });
+      this.#onUnwritten(error);
     });
+  }
+
+  #onUnwritten(error: unknown): void {
+    const { runtime, session, ending } = this.#deps;
+    if (session.lost.aborted || ending.end.aborted || ending.stop.aborted) return;
+    runtime.logger.log('ERROR', 'what became of a partition was not written', { cause: describeError(error) });
   }
 
   async #follow(id: string, reading: Reading): Promise<void> {
@@ -157,6 +184,9 @@ export class PartitionReadings {
 
 /** Where only heartbeats move positions they are written so often. */
 const QUIET_COMMIT_MILLIS = 60_000;
+
+/** Within 9 s of a SIGTERM everything is given back: so much of it is for what is on its way. */
+const DRAIN_MILLIS = 4_000;
 
 const reader = ({ reader: { ended } }: Reading): PartitionReader['ended'] => ended;
 

@@ -49,7 +49,8 @@ export async function readSlot(reading: SlotReading, ending: SessionEnd): Promis
   const source = await store.readSource(ending.stop);
   if (source?.status !== 'reading') return { outcome: 'idle', status: source?.status ?? 'not started' };
 
-  const dependencies = { store, giveBack: giveBackTo(), runtime };
+  let tail: number | undefined;
+  const dependencies = { store, giveBack: giveBackTo(() => tail), runtime };
   const opened = await openSlot(slot, owner, dependencies, ending.end);
   if (opened.kind === 'held') return { outcome: 'held', by: opened.by };
   const { session } = opened;
@@ -68,6 +69,9 @@ export async function readSlot(reading: SlotReading, ending: SessionEnd): Promis
       claims: new Claims({ parallelism, bytesOf: bytesOfPartition }, session, dependencies),
       work: workOf(endTime),
       openUnit: tools.openUnit,
+      onReleasing(tailRound) {
+        tail = tailRound;
+      },
     });
     await work.run();
     return { outcome: 'worked', ...work.counts };

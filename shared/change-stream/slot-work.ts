@@ -22,6 +22,8 @@ export interface StreamSlotDependencies extends Omit<PartitionReadingsDependenci
   readonly queue: PartitionClaims;
   readonly parallelism: number;
   readonly commitIntervalMillis: number;
+  /** What is left is about to be given back: behind the highest round that waits. */
+  readonly onReleasing: (tailRound: number) => void;
 }
 
 /** What a session did, as it is answered. */
@@ -54,6 +56,7 @@ export class StreamSlotWork {
       onEnded: () => {
         // There is room, and where it closed its successors wait.
         this.#nextLookAt = 0;
+        deps.queue.forgetCount();
         this.#awake();
       },
     });
@@ -68,7 +71,7 @@ export class StreamSlotWork {
 
   /** Works until it is told to stop, or the source is not read any more; then gives the slot back. Rejects where the slot is lost. */
   async run(): Promise<void> {
-    const { session, runtime, ending, commitIntervalMillis } = this.#deps;
+    const { session, ends, runtime, ending, commitIntervalMillis, onReleasing } = this.#deps;
     const { clock, metrics } = runtime;
     const forget = [ending.stop, ending.end, session.lost].map((signal) =>
       onAbort(signal, () => {
@@ -90,6 +93,7 @@ export class StreamSlotWork {
       await this.#readings.drain();
       if (session.lost.aborted) throw abortReason(session.lost);
       const returned = Object.keys(session.units).length;
+      if (returned > 0 && !ending.end.aborted) onReleasing(await ends.tailRound());
       await session.release();
       if (returned > 0) metrics.count('partitionsReturned', returned);
     } finally {
@@ -135,17 +139,17 @@ export class StreamSlotWork {
 
   /** Gives back what others are to read: in turns where more wait than are read, and what is beyond this slot's share. */
   async #makeRoom(): Promise<void> {
-    const { claims, queue, parallelism, runtime, ending } = this.#deps;
+    const { session, claims, queue, parallelism, runtime, ending } = this.#deps;
     if (await claims.lookAtSlots(ending.stop)) this.#nextLookAt = 0;
     const share = shareOf(await queue.countOpen(ending.stop), parallelism);
     const { residents, suspect } = this.#readings;
-    const alone = suspect === undefined ? [] : residents.map(({ id }) => id).filter((id) => id !== suspect);
+    const alone = suspect === undefined ? [] : Object.keys(session.units).filter((id) => id !== suspect);
     const beyond = excess(residents, claims.others, share);
     const tired = rotatable(residents, runtime.clock.now());
     const isFull = residents.length >= this.#deps.maxConcurrentStreams;
     const waiting = isFull && tired.length > 0 ? await queue.countWaiting(tired.length, ending.stop) : 0;
     const ids = new Set([...alone, ...beyond, ...tired.slice(0, waiting)]);
-    if (ids.size > 0) await this.#readings.giveBack([...ids], 'others are to read it');
+    if (ids.size > 0) this.#readings.giveBack([...ids], 'others are to read it');
   }
 
   async #claim(): Promise<void> {
