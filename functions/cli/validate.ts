@@ -5,7 +5,7 @@ import {
   type ResolvedConfig,
   type ResolvedDestination,
   type ResolvedPipeline,
-  type ResolvedScanSource,
+  type SourcePipeline,
   type SinkPipeline,
 } from '../../shared/config/resolved.ts';
 import { formatTableName } from '../../shared/model/table-name.ts';
@@ -87,17 +87,20 @@ const summary = ({ pipelines }: ResolvedConfig): string =>
 const row = (name: string, pipeline: ResolvedPipeline): string[] =>
   isSink(pipeline) ? sinkRow(name, pipeline) : sourceRow(name, pipeline);
 
-const sourceRow = (name: string, { kind, emission, table, form }: ResolvedScanSource): string[] => [
-  name,
-  kind,
-  emission.topic ?? '-',
-  formatTableName(table),
-  form.kind,
-  emission.maxRecordsPerMessage > 1 ? 'ndjson' : 'single',
-  emission.failurePolicy === 'dead-letter'
-    ? `dead-letter to ${emission.deadLetterTopic ?? ''}`
-    : emission.failurePolicy,
-];
+const sourceRow = (name: string, pipeline: SourcePipeline): string[] => {
+  const { kind, emission, table } = pipeline;
+  return [
+    name,
+    kind,
+    emission.topic ?? '-',
+    formatTableName(table),
+    pipeline.kind === 'scan-source' ? pipeline.form.kind : 'envelope',
+    emission.maxRecordsPerMessage > 1 ? 'ndjson' : 'single',
+    emission.failurePolicy === 'dead-letter'
+      ? `dead-letter to ${emission.deadLetterTopic ?? ''}`
+      : emission.failurePolicy,
+  ];
+};
 
 const sinkRow = (name: string, pipeline: SinkPipeline): string[] => [
   name,

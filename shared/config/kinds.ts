@@ -1,4 +1,5 @@
 import { bulkSink } from './kinds/bulk-sink.ts';
+import { changeStreamSource } from './kinds/change-stream-source.ts';
 import type { Kind } from './kinds/kind.ts';
 import { requestSink } from './kinds/request-sink.ts';
 import { scanSource } from './kinds/scan-source.ts';
@@ -10,4 +11,5 @@ export const KINDS = {
   'staged-sink': stagedSink,
   'request-sink': requestSink,
   'scan-source': scanSource,
+  'change-stream-source': changeStreamSource,
 } as const satisfies Readonly<Record<string, Kind>>;

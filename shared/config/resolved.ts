@@ -14,6 +14,7 @@ export type { DeadLetterPayload, ResolvedDeadLetter, ResolvedFailure } from './o
 export type { ResolvedFraming, ResolvedInput } from './options/input.ts';
 export type { ResolvedEmission } from './options/emission.ts';
 export type { ResolvedRequestOptions } from './options/requests.ts';
+export type { ResolvedPosition, ResolvedStream } from './options/change-stream.ts';
 export type { ResolvedRuns, ResolvedScanReading } from './options/scan.ts';
 export type { ResolvedScanForm } from './options/scan-form.ts';
 export type { ResolvedBound, ResolvedRange, ResolvedSelection, ResolvedWindow } from './options/scan-selection.ts';
@@ -54,12 +55,20 @@ export type ResolvedBulkSink = PipelineOf<'bulk-sink'>;
 export type ResolvedStagedSink = PipelineOf<'staged-sink'>;
 export type ResolvedRequestSink = PipelineOf<'request-sink'>;
 export type ResolvedScanSource = PipelineOf<'scan-source'>;
+export type ResolvedChangeStreamSource = PipelineOf<'change-stream-source'>;
 
 /** Kinds that take records of a subscription. */
-export type SinkKind = Exclude<PipelineKind, 'scan-source'>;
+export type SinkKind = Exclude<PipelineKind, SourceKind>;
 export type SinkPipeline = PipelineOf<SinkKind>;
 
-export const isSink = (pipeline: ResolvedPipeline): pipeline is SinkPipeline => pipeline.kind !== 'scan-source';
+/** Kinds that read a table. */
+export type SourceKind = 'scan-source' | 'change-stream-source';
+export type SourcePipeline = PipelineOf<SourceKind>;
+
+export const isSource = (pipeline: ResolvedPipeline): pipeline is SourcePipeline =>
+  pipeline.kind === 'scan-source' || pipeline.kind === 'change-stream-source';
+
+export const isSink = (pipeline: ResolvedPipeline): pipeline is SinkPipeline => !isSource(pipeline);
 
 /** A module of a user's own, and the option that names it. */
 export interface NamedModule {
@@ -70,6 +79,7 @@ export interface NamedModule {
 
 /** The module that a pipeline runs; undefined where it runs none. */
 export function moduleOf(pipeline: ResolvedPipeline): NamedModule | undefined {
+  if (pipeline.kind === 'change-stream-source') return undefined;
   const [option, value] = isSink(pipeline)
     ? (['serializer', pipeline.serializer] as const)
     : (['form', pipeline.form] as const);
@@ -79,7 +89,7 @@ export function moduleOf(pipeline: ResolvedPipeline): NamedModule | undefined {
 /** The pipeline with its module at another path. */
 export function withModule(pipeline: ResolvedPipeline, module: string): ResolvedPipeline {
   const named = moduleOf(pipeline);
-  if (!named) return pipeline;
+  if (!named || pipeline.kind === 'change-stream-source') return pipeline;
   const { option } = named;
   const section: object = isSink(pipeline) ? pipeline.serializer : pipeline.form;
   return { ...pipeline, [option]: { ...section, module } };

@@ -1,4 +1,4 @@
-import { isSink, type ResolvedPipeline } from '../config/resolved.ts';
+import { isSink, isSource, type ResolvedPipeline } from '../config/resolved.ts';
 
 /** What the account of a function is allowed, as data: for the plan of a deployment and for its pages. Pure. */
 
@@ -41,9 +41,15 @@ export const isScan: Condition = {
   holds: ({ kind }) => kind === 'scan-source',
 };
 
+/** Changes of a table: read, and what the readers cannot do put right. */
+export const isChangeStream: Condition = {
+  words: 'for a `change-stream-source`',
+  holds: ({ kind }) => kind === 'change-stream-source',
+};
+
 const publishesRows: Condition = {
   words: 'with `outputTopic`',
-  holds: (pipeline) => pipeline.kind === 'scan-source' && pipeline.emission.topic !== undefined,
+  holds: (pipeline) => isSource(pipeline) && pipeline.emission.topic !== undefined,
 };
 
 const publishesRowLetters: Condition = {
@@ -124,10 +130,27 @@ export const COMMIT_GRANTS: readonly Grant[] = [store, onTheInstance, { ...lette
 const readsTheTable: Grant = { role: 'roles/bigtable.reader', on: 'the table' };
 const output: Grant = { role: 'roles/pubsub.publisher', on: 'the output topic', when: publishesRows };
 
+/**
+ * Whether a reader's role is enough for the stream itself is not proven: Google's page on reading one names
+ * `roles/bigtable.admin`. Whether the table keeps changes, and for how long, is in its description; whether a profile routes
+ * to one cluster is the instance's.
+ */
+const CHANGE_GRANTS: readonly Grant[] = [
+  readsTheTable,
+  {
+    role: 'roles/bigtable.viewer',
+    on: 'the instance',
+    permissions: ['bigtable.appProfiles.get', 'bigtable.tables.get'],
+  },
+];
+
+export const READ_CHANGES_GRANTS: readonly Grant[] = [store, ...CHANGE_GRANTS, output];
+
 export const COORDINATE_GRANTS: readonly Grant[] = [
   store,
   { role: 'roles/pubsub.publisher', on: 'the commit topics', when: onCheckpoint },
   { ...readsTheTable, when: isScan },
+  ...CHANGE_GRANTS.map((grant) => ({ ...grant, when: isChangeStream })),
   output,
 ];
 

@@ -1,6 +1,6 @@
 import { qualify } from '../model/pubsub-name.ts';
 import { deadLettersOf, LETTERS_PATH } from '../config/dead-letters.ts';
-import { isSink, type ResolvedPipeline, type ResolvedScanSource } from '../config/resolved.ts';
+import { isSink, type ResolvedPipeline, type SourcePipeline } from '../config/resolved.ts';
 
 /** What a pipeline needs of Pub/Sub. Pure. */
 
@@ -108,7 +108,7 @@ export function subscriptionsOf(
 
 /** Where the output of a source is read, and its letters. Of an ordered output the reader is ordered. */
 function subscriptionsOfSource(
-  { emission: { topic, deadLetterTopic, orderingKeys } }: ResolvedScanSource,
+  { emission: { topic, deadLetterTopic, orderingKeys } }: SourcePipeline,
   pulled: (purpose: PulledPurpose, written: string) => PlannedSubscription,
 ): PlannedSubscription[] {
   return [

@@ -19,6 +19,19 @@ const endpointProblem = (value: string): string | undefined =>
   notBlank(value) ??
   (ENDPOINT.test(value) ? undefined : 'must be host or host:port, such as "europe-west1-pubsub.googleapis.com"');
 
+const orderingKeys = (fallback: 'none' | number) =>
+  declare(
+    z
+      .union([z.enum(['none', 'row'], keysRule), z.int(keysRule).min(1, keysRule).max(MAX_GROUPS, keysRule)], keysRule)
+      .prefault(fallback),
+    'Ordering keys of messages: none; one for each row; or a number of groups of rows. A request of publishing holds messages of one key only, so that a key each costs about twelve times the CPU of 64 groups. A key carries 1 MB/s.',
+    {
+      type: 'text or number',
+      default: String(fallback),
+      bounds: `"none", "row" or 1 to ${MAX_GROUPS.toLocaleString('en-US')}`,
+    },
+  );
+
 export const emissionOptions = {
   outputTopic: optional(pubSubName('Topic that messages are published to; it must exist.', 'topics')),
   publishEndpoint: optional(
@@ -28,13 +41,7 @@ export const emissionOptions = {
       'host or host:port',
     ),
   ),
-  orderingKeys: declare(
-    z
-      .union([z.enum(['none', 'row'], keysRule), z.int(keysRule).min(1, keysRule).max(MAX_GROUPS, keysRule)], keysRule)
-      .prefault('none'),
-    'Ordering keys of messages: none; one for each row; or a number of groups of rows. A request of publishing holds messages of one key only, so that a key each costs about twelve times the CPU of 64 groups. A key carries 1 MB/s.',
-    { type: 'text or number', default: 'none', bounds: `"none", "row" or 1 to ${MAX_GROUPS.toLocaleString('en-US')}` },
-  ),
+  orderingKeys: orderingKeys('none'),
   maxRecordsPerMessage: count(
     'Most records in one message, as lines of NDJSON, which the sinks of this project read with framing ndjson. With 1 a message is one record.',
     { default: 1, min: 1, max: 10_000 },
@@ -56,6 +63,18 @@ export const emissionOptions = {
     'fail',
   ),
 };
+
+const { outputTopic, publishEndpoint, maxRecordsPerMessage } = emissionOptions;
+
+/** Of a source of changes: the order of each row is kept unless somebody asks for less. */
+export const changeEmissionOptions = {
+  outputTopic: declare(outputTopic.unwrap(), outputTopic.description ?? '', { type: 'text', isRequired: true }),
+  publishEndpoint,
+  orderingKeys: orderingKeys(64),
+  maxRecordsPerMessage,
+};
+
+type ChangeEmissionOptions = Output<typeof changeEmissionOptions> & Pick<CommonOptions, 'project'>;
 
 type EmissionOptions = Output<typeof emissionOptions> & Pick<CommonOptions, 'project'>;
 
@@ -80,6 +99,16 @@ export const emissionOf = (options: EmissionOptions): ResolvedEmission => ({
   ...(options.deadLetterTopic !== undefined && {
     deadLetterTopic: qualify(options.deadLetterTopic, 'topics', options.project),
   }),
+});
+
+/** A change that cannot be handed on stops its partition: nothing is skipped. */
+export const changeEmissionOf = (options: ChangeEmissionOptions): ResolvedEmission & { readonly topic: string } => ({
+  topic: qualify(options.outputTopic, 'topics', options.project),
+  ...(options.publishEndpoint !== undefined && { endpoint: options.publishEndpoint }),
+  orderingKeys: options.orderingKeys,
+  maxRecordsPerMessage: options.maxRecordsPerMessage,
+  oversizedMessage: 'fail',
+  failurePolicy: 'fail',
 });
 
 export const emissionRules: readonly Rule<EmissionOptions & { readonly oversizedRow?: string }>[] = [

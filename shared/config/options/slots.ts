@@ -8,11 +8,14 @@ import { formatDuration } from '../units.ts';
 /** An attempt of Cloud Scheduler lasts half an hour at most, and its function as long as we say. */
 export const MAX_ATTEMPT_MILLIS = 30 * 60_000;
 
-export const slotOptions = {
-  parallelism: count(
+const parallelism = (fallback: number) =>
+  count(
     'Slots that read at the same time. Each has a job of Cloud Scheduler of its own, and an instance of the function while there is work.',
-    { default: 4, min: 1, max: 100 },
-  ),
+    { default: fallback, min: 1, max: 100 },
+  );
+
+export const slotOptions = {
+  parallelism: parallelism(4),
   sessionLength: duration(
     'How long an invocation works before it gives its slot back, so that a new deployment takes over within that. It ends at the last second 50 of a minute within it, and drainMargin before the end that the function or the job has.',
     { default: '10m', min: '2m', max: '29m' },
@@ -30,6 +33,9 @@ export const slotOptions = {
     { default: '64MiB', min: 2 ** 20, max: 2 ** 30 },
   ),
 };
+
+/** Of a source that never ends: each of its slots is an instance all the time. */
+export const streamSlotOptions = { ...slotOptions, parallelism: parallelism(2) };
 
 type SlotOptions = Output<typeof slotOptions>;
 

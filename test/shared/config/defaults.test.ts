@@ -111,11 +111,11 @@ describe('pipelines of several kinds', () => {
     expect(payloads).toEqual([ofEntries, ofEntries, ofRequests]);
   });
 
-  test('share the declaration of every option that the defaults hold, but for the payload', () => {
+  test('share the declaration of every option that the defaults hold, but for the payload and the default of slots', () => {
     const differing = Object.keys(defaultsShape).filter((name) => {
       const kinds = Object.values(KINDS).filter(({ shared }) => shared.includes(name));
       return new Set(kinds.map(({ section }) => section.shape[name] as unknown)).size > 1;
     });
-    expect(differing).toEqual(['deadLetter']);
+    expect(differing).toEqual(['deadLetter', 'parallelism']);
   });
 });

@@ -484,15 +484,15 @@ describe('the document', () => {
     [{ pipelines: { a: null } }, 'pipelines.a: must be a section of options, got null'],
     [
       { pipelines: { a: {} } },
-      'pipelines.a.kind: is required and must be one of "bulk-sink", "staged-sink", "request-sink", "scan-source", got nothing',
+      'pipelines.a.kind: is required and must be one of "bulk-sink", "staged-sink", "request-sink", "scan-source", "change-stream-source", got nothing',
     ],
     [
       { pipelines: { a: { kind: 'Bulk-Sink' } } },
-      'pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", "scan-source", got "Bulk-Sink"',
+      'pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", "scan-source", "change-stream-source", got "Bulk-Sink"',
     ],
     [
       { pipelines: { a: { kind: 'toString' } } },
-      'pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", "scan-source", got "toString"',
+      'pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", "scan-source", "change-stream-source", got "toString"',
     ],
     [{ defaults: 3, pipelines: { a: MINIMAL } }, 'defaults: must be a section of options, got 3'],
   ])('%j is refused', (document, line) => {
@@ -546,7 +546,7 @@ describe('the document', () => {
 
   test('the error counts the problems and shows one a line', () => {
     expect(() => resolveConfig({ pipelines: { a: { kind: 1 }, b: 2 } }, 'connector.yaml')).toThrow(
-      'connector.yaml: 2 problems\n  pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", "scan-source", got 1\n  pipelines.b: must be a section of options, got 2',
+      'connector.yaml: 2 problems\n  pipelines.a.kind: must be one of "bulk-sink", "staged-sink", "request-sink", "scan-source", "change-stream-source", got 1\n  pipelines.b: must be a section of options, got 2',
     );
   });
 });
