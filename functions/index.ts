@@ -9,6 +9,7 @@ const LOADERS: Readonly<Record<EntryPointName, () => Promise<EntryPoint>>> = {
   stagedSink: async () => (await import('./staged-sink.ts')).stagedSink,
   commitStaged: async () => (await import('./commit-staged.ts')).commitStaged,
   coordinate: async () => (await import('./coordinate.ts')).coordinate,
+  readChangeStream: async () => (await import('./read-change-stream.ts')).readChangeStream,
   readScan: async () => (await import('./read-scan.ts')).readScan,
   rowRequest: async () => (await import('./row-request.ts')).rowRequest,
   requestSink: async () => (await import('./request-sink.ts')).requestSink,

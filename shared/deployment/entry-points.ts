@@ -1,11 +1,13 @@
-import type { ResolvedPipeline } from '../config/resolved.ts';
+import { isSource, type ResolvedPipeline } from '../config/resolved.ts';
 import {
   BULK_SINK_GRANTS,
   COMMIT_GRANTS,
   COORDINATE_GRANTS,
   type Grant,
+  isChangeStream,
   isScan,
   onCheckpoint,
+  READ_CHANGES_GRANTS,
   READ_SCAN_GRANTS,
   REQUEST_SINK_GRANTS,
   ROW_REQUEST_GRANTS,
@@ -161,17 +163,35 @@ export const ENTRY_POINTS = {
     does: 'rows of a table → messages of the output topic, by slots of some minutes each; starts runs',
     answers: '(answers 200 with what the slot did; 202 to a start)',
   },
+  readChangeStream: {
+    file: 'read-change-stream.ts',
+    trigger: {
+      kind: 'schedule',
+      cron: EVERY_MINUTE,
+      attemptDeadlineSeconds: SLOT_SECONDS,
+      slots: (pipeline) => (pipeline.kind === 'change-stream-source' ? pipeline.slots.parallelism : 0),
+    },
+    serves: 'one-pipeline',
+    isNeededBy: isChangeStream.holds,
+    title: 'change stream source',
+    suffix: 'read',
+    // A slot has its instance for itself, and a deployment comes beside the last one.
+    size: { cpu: 1, memory: '1Gi', concurrency: 1, timeoutSeconds: SLOT_SECONDS, maxInstances: 2 * MAX_SLOTS },
+    grants: READ_CHANGES_GRANTS,
+    does: 'changes of a table → messages of the output topic, in the order of each row, by slots of some minutes each',
+    answers: '(answers 200 with what the slot did)',
+  },
   coordinate: {
     file: 'coordinate.ts',
     trigger: { kind: 'schedule', cron: EVERY_MINUTE, attemptDeadlineSeconds: 120 },
     serves: 'all-pipelines',
-    isNeededBy: (pipeline) => onCheckpoint.holds(pipeline) || isScan.holds(pipeline),
+    isNeededBy: (pipeline) => onCheckpoint.holds(pipeline) || isSource(pipeline),
     title: 'coordinator',
     suffix: 'coordinate',
     // It waits most of 55 s of every minute; a second instance says that the first is at it.
     size: { cpu: 1, memory: '512Mi', concurrency: 1, timeoutSeconds: 120, maxInstances: 2 },
     grants: COORDINATE_GRANTS,
-    does: 'completes checkpoints of staged pipelines and hands their segments to `commitStaged`; plans and ends runs of scans',
+    does: 'completes checkpoints of staged pipelines and hands their segments to `commitStaged`; plans and ends runs of scans; starts, repairs and ends change streams',
     answers: '(answers 200 with a summary; at once if no pipeline needs ticks)',
   },
 } as const satisfies Readonly<Record<string, EntryPointDeclaration>>;
