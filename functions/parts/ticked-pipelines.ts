@@ -27,6 +27,10 @@ const KINDS: { readonly [Kind in PipelineKind]?: (pipeline: PipelineOf<Kind>) =>
     options: { ...pipeline.slots, ...pipeline.runs },
     open: async (ticked) => (await import('./scan/open-scan-ticks.ts')).openScanTicks(pipeline, ticked),
   }),
+  'change-stream-source': (pipeline) => ({
+    options: { ...pipeline.slots, ...pipeline.stream },
+    open: async (ticked) => (await import('./change-stream/open-stream-ticks.ts')).openStreamTicks(pipeline, ticked),
+  }),
 };
 
 const tickingOf = <Kind extends PipelineKind>(kind: Kind, pipeline: PipelineOf<Kind>): Ticking | undefined =>
@@ -62,6 +66,6 @@ export async function loadTickedPipelines(env: Environment): Promise<readonly Ti
   const chosen = ticked.filter(({ name }) => name === wanted);
   if (chosen.length > 0) return chosen;
   const names = ticked.map(({ name }) => name).join(', ') || 'none';
-  const rule = `must name a pipeline of kind scan-source, or of kind staged-sink with the commit on-checkpoint (there is: ${names})`;
+  const rule = `must name a pipeline of kind scan-source or change-stream-source, or of kind staged-sink with the commit on-checkpoint (there is: ${names})`;
   throw new ConfigError(source, [{ path: 'CONNECTOR_PIPELINE', rule, got: JSON.stringify(wanted) }]);
 }

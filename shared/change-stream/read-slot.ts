@@ -7,7 +7,7 @@ import type { HeldPartition } from './ledger/partition.ts';
 import { bytesOfPartition, giveBackTo } from './ledger/partition-updates.ts';
 import { PartitionClaims } from './partition-claims.ts';
 import { PartitionEnds } from './partition-ends.ts';
-import type { ChangeStreamStore, LedgerWrite } from './ports.ts';
+import type { ChangeStreamStore, LedgerWrite, Source } from './ports.ts';
 import { type SessionCounts, StreamSlotWork } from './slot-work.ts';
 import type { OpenUnit, SessionEnd, StreamWork } from './stream-work.ts';
 
@@ -25,8 +25,8 @@ export interface SlotReading {
   /** Unique to this invocation. */
   readonly owner: string;
   readonly store: ChangeStreamStore;
-  /** The end time makes a bounded run of it. */
-  readonly workOf: (endTime: Nanos | undefined) => StreamWork;
+  /** By what the source was started with. Throws where this deployment is not for that. */
+  readonly workOf: (source: Source) => StreamWork;
   /** The way to the topic, under the lease of the slot. */
   readonly toolsFor: (session: SlotSession<HeldPartition, LedgerWrite>) => {
     readonly openUnit: OpenUnit;
@@ -49,6 +49,7 @@ export async function readSlot(reading: SlotReading, ending: SessionEnd): Promis
   const source = await store.readSource(ending.stop);
   if (source?.status !== 'reading') return { outcome: 'idle', status: source?.status ?? 'not started' };
 
+  const work = workOf(source);
   let tail: number | undefined;
   const dependencies = { store, giveBack: giveBackTo(() => tail), runtime };
   const opened = await openSlot(slot, owner, dependencies, ending.end);
@@ -63,18 +64,18 @@ export async function readSlot(reading: SlotReading, ending: SessionEnd): Promis
       isBounded: endTime !== undefined,
       retentionMillis: () => source.retention?.millis,
     });
-    const work = new StreamSlotWork({
+    const slotWork = new StreamSlotWork({
       ...reading,
       ...{ source, session, queue, ends, ending },
       claims: new Claims({ parallelism, bytesOf: bytesOfPartition }, session, dependencies),
-      work: workOf(endTime),
+      work,
       openUnit: tools.openUnit,
       onReleasing(tailRound) {
         tail = tailRound;
       },
     });
-    await work.run();
-    return { outcome: 'worked', ...work.counts };
+    await slotWork.run();
+    return { outcome: 'worked', ...slotWork.counts };
   } finally {
     tools.close();
   }

@@ -205,7 +205,7 @@ test.each([
   const starting = startCoordinate({ ...configOf(pipelines), CONNECTOR_PIPELINE: name }, surroundings);
   await expect(starting).rejects.toThrow(ConfigError);
   await expect(starting).rejects.toThrow(
-    `CONNECTOR_PIPELINE: must name a pipeline of kind scan-source, or of kind staged-sink with the commit on-checkpoint ${known}`,
+    `CONNECTOR_PIPELINE: must name a pipeline of kind scan-source or change-stream-source, or of kind staged-sink with the commit on-checkpoint ${known}`,
   );
 });
 

@@ -3,7 +3,7 @@ import { changeMessages } from '../../../shared/change-stream/forms/change-messa
 import { sourceAttributes } from '../../../shared/change-stream/forms/attributes.ts';
 import { envelopeForm } from '../../../shared/change-stream/forms/envelope-form.ts';
 import { requestedStart } from '../../../shared/change-stream/ledger/start-position.ts';
-import type { ChangeStreamStore } from '../../../shared/change-stream/ports.ts';
+import type { ChangeStreamStore, Source } from '../../../shared/change-stream/ports.ts';
 import { readSlot, type SlotReport } from '../../../shared/change-stream/read-slot.ts';
 import type { ReadChangeStream } from '../../../shared/change-stream/reading/ports.ts';
 import { createOpenPartition } from '../../../shared/change-stream/reading/read-partition-stream.ts';
@@ -11,9 +11,10 @@ import type { StreamWork } from '../../../shared/change-stream/stream-work.ts';
 import type { ResolvedChangeStreamSource } from '../../../shared/config/resolved.ts';
 import { createEmission } from '../../../shared/emission/emission.ts';
 import type { SendPublish } from '../../../shared/emission/ports.ts';
-import type { Nanos } from '../../../shared/model/change.ts';
+import type { Logger } from '../../../shared/base/logging.ts';
 import type { Instance } from '../instance.ts';
 import type { SlotEnding } from '../slots/slot-handler.ts';
+import { frozenOptions } from './frozen-options.ts';
 import { startPositionOf } from './positions.ts';
 
 /** What the slots of an instance share, over all invocations. */
@@ -37,7 +38,7 @@ export function readStreamSlot(
   return readSlot(
     {
       ...{ slot, owner, store, runtime },
-      workOf: (endTime) => streamWork(pipeline, openPartition, endTime),
+      workOf: (source) => streamWork(pipeline, openPartition, source, runtime.logger),
       // The earliest that is kept is what any older time becomes.
       ...(fallback && { fallback: (now: number) => requestedStart(startPositionOf(fallback), now) ?? 0n }),
       parallelism: slots.parallelism,
@@ -65,9 +66,21 @@ export function readStreamSlot(
 function streamWork(
   { table, appProfileId, stream, emission }: ResolvedChangeStreamSource,
   openPartition: ReturnType<typeof createOpenPartition>,
-  endTime: Nanos | undefined,
+  { options: frozen, endTime }: Source,
+  logger: Logger,
 ): StreamWork {
-  const { topic, orderingKeys, maxRecordsPerMessage, oversizedMessage, failurePolicy } = emission;
+  const { topic, maxRecordsPerMessage, oversizedMessage, failurePolicy } = emission;
+  const { orderingKeys } = frozenOptions(frozen, table);
+  if (orderingKeys !== emission.orderingKeys) {
+    logger.log(
+      'WARNING',
+      'orderingKeys are those that the source was started with: others would change the order of what is not delivered yet',
+      {
+        orderingKeys,
+        configured: emission.orderingKeys,
+      },
+    );
+  }
   const isPacked = maxRecordsPerMessage > 1;
   const form = envelopeForm(table);
   const options = {

@@ -375,7 +375,7 @@ class World {
       {
         ...{ slot, owner, parallelism, maxConcurrentStreams, runtime },
         store: remote(process, { ...this.#store.slots, ...store?.(this.#store.slots) }),
-        workOf: (endTime) => this.#workOf(process, endTime),
+        workOf: ({ endTime }) => this.#workOf(process, endTime),
         toolsFor: (session) => {
           const emission = createEmission({
             send: this.#send(process, slot, owner),
