@@ -24,7 +24,9 @@ export interface Schedule {
   readonly lateCommits: number;
   /** Share of messages of a stream at which it is cut, refused, silent, or ends early. */
   readonly streamFaults: number;
-  /** Share of closes that are lost, or that name no successor. */
+  /** No coordinator comes before the storm is over. */
+  readonly isCoordinatorAway: boolean;
+  /** Share of closes that are lost, that name no successor, or one too few. */
   readonly closeFaults: number;
   readonly publishFaults: number;
   /** Share of publishes that are applied after their deadline. */
@@ -51,6 +53,7 @@ export const KINDS: Readonly<Record<string, (schedule: Schedule) => boolean>> = 
   'an end': ({ isBounded }) => isBounded,
   'more partitions than streams': ({ partitions, parallelism, maxConcurrentStreams }) =>
     partitions > parallelism * maxConcurrentStreams,
+  'no coordinator': ({ isCoordinatorAway }) => isCoordinatorAway,
   'packed messages': ({ maxRecordsPerMessage }) => maxRecordsPerMessage > 1,
   'no ordering keys': ({ orderingKeys }) => orderingKeys === 'none',
 };
@@ -80,6 +83,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc
     orderingKeys: fc.constantFrom<Schedule['orderingKeys']>('none', 'row', 2, 2),
     maxRecordsPerMessage: fc.constantFrom(1, 1, 1, 3),
     isBounded: fc.constantFrom(false, false, true),
+    isCoordinatorAway: fc.boolean(),
     deathShare: fc.constantFrom(0, 0.005, 0.02),
     freezeShare: fc.constantFrom(0, 0, 0.005),
     storeFailures: fc.constantFrom(0, 0.1, 0.3),

@@ -54,7 +54,7 @@ interface Closed {
   readonly time: Nanos;
   readonly parts: readonly Part[];
   /** What the next reader is told in place of it. */
-  fault: 'no-successors' | 'lost' | undefined;
+  fault: 'no-successors' | 'lost' | 'partial' | undefined;
 }
 
 /** What goes wrong with a stream, drawn anew at each of its messages. */
@@ -332,7 +332,7 @@ class SimulatedRead implements ChangeMessages {
       if (clock.now() >= latest) {
         return {
           kind: 'message',
-          message: heartbeatMessage(this.#service.issue(range, parts), this.#lowWatermark(parts, Infinity)),
+          message: heartbeatMessage(this.#service.issue(range, parts), this.#lowWatermark(parts, undefined)),
         };
       }
       await this.#service.changed(latest - clock.now());
@@ -351,7 +351,7 @@ class SimulatedRead implements ChangeMessages {
     const head = { rowKey: Buffer.from(key), commitTimestamp: wireTime(commitTime), tiebreaker: tieBreaker };
     const told = {
       token: this.#service.issue(this.#call.range, parts),
-      estimatedLowWatermark: wireTime(this.#lowWatermark(parts, closed?.at ?? Infinity)),
+      estimatedLowWatermark: wireTime(this.#lowWatermark(parts, closed)),
     };
     if (!isCut && this.#options.random() < 0.8) {
       return { kind: 'message', message: dataMessage({ ...head, ...told, chunks: [chunk(setCell('f', 'q', value))] }) };
@@ -383,6 +383,8 @@ class SimulatedRead implements ChangeMessages {
             return both && !isEmptyRange(both) ? [{ target, range: both, at: part.at }] : [];
           }),
         );
+    // Of a token that is lost nobody hears any more: what it was for is to be recovered.
+    if (fault === 'partial' && tokens.length > 1) tokens.pop();
     return {
       kind: 'message',
       message: closeMessage({
@@ -394,10 +396,10 @@ class SimulatedRead implements ChangeMessages {
     };
   }
 
-  /** Nothing that was committed before it is still to come. */
-  #lowWatermark(parts: readonly Read[], before: number): Nanos {
-    const next = this.#service.nextAfter(parts, before);
-    return next?.commitTime ?? nanosOf(this.#options.clock.now());
+  /** Nothing that was committed before it is still to come, here or in what comes after the close. */
+  #lowWatermark(parts: readonly Read[], closed: Closed | undefined): Nanos {
+    const next = this.#service.nextAfter(parts, closed?.at ?? Infinity);
+    return next?.commitTime ?? closed?.time ?? nanosOf(this.#options.clock.now());
   }
 }
 

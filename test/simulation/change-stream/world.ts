@@ -1,14 +1,15 @@
 import type { Random } from '../../../shared/base/random.ts';
 import { Semaphore } from '../../../shared/base/semaphore.ts';
+import { changeStreamDecider } from '../../../shared/change-stream/coordination/change-stream-decider.ts';
+import { SourceWatch } from '../../../shared/change-stream/coordination/source-watch.ts';
 import { changeMessages } from '../../../shared/change-stream/forms/change-messages.ts';
 import { envelopeForm } from '../../../shared/change-stream/forms/envelope-form.ts';
-import { partitionId } from '../../../shared/change-stream/ledger/ids.ts';
-import { isReadToEnd } from '../../../shared/change-stream/ledger/ledger.ts';
 import type { HeldPartition } from '../../../shared/change-stream/ledger/partition.ts';
-import type { LedgerWrite } from '../../../shared/change-stream/ledger/writes.ts';
 import { readSlot, type SlotReport } from '../../../shared/change-stream/read-slot.ts';
 import { createOpenPartition } from '../../../shared/change-stream/reading/read-partition-stream.ts';
 import type { StreamWork } from '../../../shared/change-stream/stream-work.ts';
+import { createTicks } from '../../../shared/coordinator/tick.ts';
+import { runTicks } from '../../../shared/coordinator/tick-loop.ts';
 import { createEmission } from '../../../shared/emission/emission.ts';
 import type { SendPublish } from '../../../shared/emission/ports.ts';
 import type { UnitEmission } from '../../../shared/emission/unit.ts';
@@ -29,7 +30,6 @@ import { type Logged, SimulatedService, type StreamFault } from './simulated-ser
 
 const OUTPUT = 'projects/p/topics/changes';
 const TABLE = { project: 'p', instance: 'i', table: 't' };
-const GENERATION = 1;
 const KEYS = Array.from({ length: 12 }, (_, index) => `row-${String(index).padStart(2, '0')}`);
 
 const STORM_MILLIS = 240_000;
@@ -38,6 +38,7 @@ const SESSION_MILLIS = 50_000;
 /** From the end of reading to the end of everything. */
 const DRAIN_MILLIS = 15_000;
 const LATEST_MILLIS = 600_000;
+const RETENTION_MILLIS = 7 * 24 * 3_600_000;
 
 /** What can be said of a source at its end. */
 export interface Ending {
@@ -99,7 +100,8 @@ class World {
     this.#mutant = mutant;
     const random = (this.#random = seededRandom(schedule.seed));
     const now = this.#clock.now();
-    this.#startTime = BigInt(now) * 1_000_000n;
+    // A coordinator whose clock is behind would take it for the future.
+    this.#startTime = BigInt(now - 60_000) * 1_000_000n;
     this.#endTime = schedule.isBounded ? BigInt(now + STORM_MILLIS / 2) * 1_000_000n : undefined;
     this.#service = new SimulatedService({
       clock: this.#clock,
@@ -116,13 +118,16 @@ class World {
     });
     this.#store.fault = ({ method }) => this.#storeFault(method);
     this.#store.onSlotCommit = (commit, before) => {
-      this.#checkCoverage();
+      if (this.#store.source?.status === 'reading') this.#checkCoverage();
       if (before && before.epoch !== commit.value.epoch && Object.keys(before.units).length > 0) this.#takenOver += 1;
       this.#leases.set(commit.slot, { owner: commit.value.owner, endsAt: this.#clock.now() + LEASE_MILLIS });
       for (const [id, held] of Object.entries(commit.value.units)) this.#sees(id, held);
     };
-    this.#store.onTickCommit = () => {
-      if (this.#store.source) this.#checkCoverage();
+    this.#store.onTickCommit = ({ pipeline }) => {
+      const { status } = this.#store.source ?? {};
+      if (status === 'reading') this.#checkCoverage();
+      if (status === 'done' && pipeline.value.status !== 'done')
+        this.#violations.push('a source that was done went on');
     };
   }
 
@@ -147,13 +152,14 @@ class World {
     this.#isStorm = false;
     const latest = this.#clock.now() + PATIENCE_MILLIS;
     const isOver = (): boolean => {
-      const isEnded = this.#endTime === undefined ? this.#missing().length === 0 : isReadToEnd(this.#ledger());
+      const isEnded =
+        this.#endTime === undefined ? this.#missing().length === 0 : this.#store.source?.status === 'done';
       return isEnded && this.#clock.now() > Math.max(this.#latestEffectAt, this.#topics.latestAt);
     };
     while (!isOver() && this.#clock.now() < latest) await this.#clock.advance(10_000);
     // Zombies wake, and what was sent long ago lands: it must change nothing that counts.
     await this.#clock.advance(120_000);
-    this.#checkCoverage();
+    if (this.#store.source?.status === 'reading') this.#checkCoverage();
     this.#stop.abort(new Error('the simulation is over'));
     await this.#clock.advance(0);
   }
@@ -164,7 +170,8 @@ class World {
     const beyond = [...first.keys()].filter((sequence) => !wanted.some((one) => one.sequence === sequence));
     const disordered = this.#schedule.orderingKeys === 'none' ? [] : this.#disordered(first);
     const missing = this.#missing();
-    if (this.#endTime !== undefined && !isReadToEnd(this.#ledger())) this.#violations.push('the source did not end');
+    if (this.#endTime !== undefined && this.#store.source?.status !== 'done')
+      this.#violations.push('the source did not end');
     return {
       wanted: wanted.length,
       published: wanted.length - missing.length,
@@ -181,36 +188,45 @@ class World {
     };
   }
 
-  /** What a coordinator does at the start. */
+  /** The first coordinator is there before anything is written; others are away for as long as the schedule says. */
   async #start(): Promise<void> {
-    const writes = this.#service.partitions.map((range): LedgerWrite => {
-      const position = { tokens: [], lowWatermark: this.#startTime };
-      const held = { generation: GENERATION, range, position, round: 0, failures: 0 };
-      const id = partitionId(GENERATION, range, [], 'start');
-      return { kind: 'new-partition', partition: { ...held, id, state: { kind: 'waiting', since: 0 } } };
+    this.#isStorm = false;
+    this.#coordinate();
+    while (this.#store.source?.status !== 'reading') await this.#clock.advance(1_000);
+    this.#isStorm = true;
+    this.#scheduleCoordinators();
+  }
+
+  #scheduleCoordinators(): void {
+    this.#clock.after(60_000 - (this.#clock.now() % 60_000), () => {
+      if (this.#stop.signal.aborted) return;
+      const isAway = this.#isStorm && this.#schedule.isCoordinatorAway;
+      if (!isAway) this.#coordinate();
+      this.#scheduleCoordinators();
     });
-    const { coordinator, fault } = this.#store;
-    this.#store.fault = () => undefined;
-    await coordinator.commit(
-      {
-        pipeline: {
-          version: undefined,
-          value: {
-            ...{ commits: 1, status: 'reading', generation: GENERATION, options: '{}', startTime: this.#startTime },
-            ...(this.#endTime !== undefined && { endTime: this.#endTime }),
-            dead: [],
-            lease: { owner: '', epoch: 1, expiresAt: 0 },
-          },
-        },
-        changes: writes,
-      },
-      this.#stop.signal,
-    );
-    this.#store.fault = fault;
+  }
+
+  #coordinate(): void {
+    const process = this.#process();
+    const { clock } = process;
+    const runtime = testRuntime({ clock, random: this.#random });
+    const store = remote(process, this.#store.coordinator);
+    const decider = changeStreamDecider('changes', {
+      ...{ store, runtime },
+      asked: { options: '{}', ...(this.#endTime !== undefined && { endTime: this.#endTime }) },
+      start: { kind: 'at', time: this.#startTime },
+      lookAtTable: () => process.call(() => ({ problems: [], warnings: [], retentionMillis: RETENTION_MILLIS })),
+      listPartitions: () => process.call(() => this.#service.partitions),
+      watch: new SourceWatch(runtime.metrics),
+    });
+    const ticks = createTicks(decider, { store, clock, owner: String(this.#random()) });
+    runTicks(ticks, runtime, this.#stop.signal).catch((error: unknown) => {
+      this.#violations.push(`a coordinator failed as it should not: ${String(error)}`);
+    });
   }
 
   #ledger() {
-    return this.#store.ledger(GENERATION);
+    return this.#store.ledger(this.#store.source?.generation ?? 0);
   }
 
   /** Each key is somebody's, and of one alone. */
@@ -280,7 +296,8 @@ class World {
         this.#service[change](place);
         break;
     }
-    if (this.#happens(closeFaults)) this.#service.spoilClose(pick(['no-successors', 'lost'] as const, this.#random));
+    if (this.#happens(closeFaults))
+      this.#service.spoilClose(pick(['no-successors', 'lost', 'partial'] as const, this.#random));
   }
 
   #streamFault(): StreamFault | undefined {
