@@ -42,7 +42,7 @@ const sessions = examples('console');
 const scripts = examples('sh');
 
 test('there are configurations, a serializer and a sample record to check', () => {
-  expect([configurations.length, modules.length, sessions.length]).toEqual([10, 1, 1]);
+  expect([configurations.length, modules.length, sessions.length]).toEqual([12, 1, 1]);
 });
 
 test.each(configurations)('the configuration is right and warns of nothing: $name', ({ name, code }) => {
