@@ -201,12 +201,13 @@ export class SimulatedService {
     const name = formatRange(range);
     const closed = this.#closed.find((one) => one.at > at && formatRange(one.range) === name);
     if (closed || this.#live.some((one) => formatRange(one) === name)) return closed;
-    // Nobody's partition: whoever reads it is told what is there.
+    // Nobody's partition: whoever reads it is given what is there up to now, and then told whose it is.
     const parts = this.#live.flatMap((target) => {
       const part = intersect(range, target);
       return part && !isEmptyRange(part) ? [{ target, range: part }] : [];
     });
-    return { range, at, time: 0n, parts, fault: undefined };
+    const time = nanosOf(this.#options.clock.now());
+    return { range, at: Math.max(at, this.#sequence) + 0.5, time, parts, fault: undefined };
   }
 
   /** Resolves with the next change of anything, or after so long. */
@@ -328,7 +329,7 @@ class SimulatedRead implements ChangeMessages {
         return { kind: 'message', message: closeMessage({ status: { code: 0, message: '', details: [] } }) };
       }
       if (next) return this.#give(next, parts, closed, drawn === 'cut-inside');
-      if (closed) return this.#close(closed, parts);
+      if (closed) return this.#close(closed);
       if (clock.now() >= latest) {
         return {
           kind: 'message',
@@ -367,30 +368,20 @@ class SimulatedRead implements ChangeMessages {
     return { kind: 'message', message: first };
   }
 
-  #close(closed: Closed, parts: readonly Read[]): ChangeMessage {
+  #close(closed: Closed): ChangeMessage {
     const { fault } = closed;
     closed.fault = undefined;
     if (fault === 'lost') return failed('UNAVAILABLE');
     this.#hasClosed = true;
     if (fault === 'no-successors') return { kind: 'message', message: closeMessage({ ...WITH_TOKENLESS_STATUS }) };
-    // Of what was never a partition each part goes on where it was read to.
-    const isKnown = closed.at > Math.max(...parts.map(({ at }) => at));
-    const tokens = isKnown
-      ? closed.parts.map(({ target, range }) => ({ target, range, at: closed.at }))
-      : closed.parts.flatMap(({ target, range }) =>
-          parts.flatMap((part) => {
-            const both = intersect(range, part.range);
-            return both && !isEmptyRange(both) ? [{ target, range: both, at: part.at }] : [];
-          }),
-        );
+    const at = Math.floor(closed.at);
+    const tokens = [...closed.parts];
     // Of a token that is lost nobody hears any more: what it was for is to be recovered.
     if (fault === 'partial' && tokens.length > 1) tokens.pop();
     return {
       kind: 'message',
       message: closeMessage({
-        continuationTokens: tokens.map(({ range, at }) =>
-          wireToken(range, this.#service.issue(range, [{ range, at }])),
-        ),
+        continuationTokens: tokens.map(({ range }) => wireToken(range, this.#service.issue(range, [{ range, at }]))),
         newPartitions: tokens.map(({ target }) => wirePartition(target)),
       }),
     };
