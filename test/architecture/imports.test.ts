@@ -21,7 +21,7 @@ const serverRooms = (server: string, ...rooms: readonly string[]): string[] => [
   'infra/local/servers/rpc/',
   ...rooms.map((room) => `infra/local/servers/${server}/${room}`),
 ];
-const bigtableRoot = ['database', 'faults', 'limits', 'profiles'];
+const bigtableRoot = ['database', 'faults', 'limits', 'profiles', 'streams'];
 const firestoreRoot = ['api', 'limits', 'state'];
 /** What runs knows of the declaration of a mapping: its resolved types and plain facts, none of which load a parser. */
 const resolvedMapping = ['resolved', 'write-modes', 'modifiers'].map((name) => `shared/mapping/declared/${name}.ts`);

@@ -1,16 +1,18 @@
 import type { Clock } from '../../../../shared/base/clock.ts';
 import type { Random } from '../../../../shared/base/random.ts';
 import type { Limits } from './limits.ts';
-import type { AppProfiles } from './profiles.ts';
+import type { AppProfiles, Routing } from './profiles.ts';
 import type { Replication } from './rows/replication.ts';
 import type { TableCopy } from './rows/table-copy.ts';
 import type { TableStore } from './rows/table-store.ts';
+import type { TableStreams } from './streams.ts';
 
 /** What the RPCs of one server work on. */
 export interface Database {
   readonly tables: TableStore;
   readonly profiles: AppProfiles;
   readonly replication: Replication;
+  readonly streams: TableStreams;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,6 +43,10 @@ interface RoutedRequest {
   readonly tableName: string;
   readonly appProfileId: string;
 }
+
+/** Where the profile of a request routes. Throws NOT_FOUND where there is no such profile. */
+export const routingOf = ({ profiles }: Database, { tableName, appProfileId }: RoutedRequest): Routing =>
+  profiles.require(instanceOf(tableName), appProfileId);
 
 /** A request's table in the cluster that its profile routes to. Throws NOT_FOUND where the profile or the table is not. */
 export function tableOf({ tables, profiles }: Database, { tableName, appProfileId }: RoutedRequest): TableCopy {

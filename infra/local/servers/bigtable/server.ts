@@ -9,10 +9,13 @@ import type { BigtableCalls } from './faults.ts';
 import { SERVICE_LIMITS, type Limits } from './limits.ts';
 import { AppProfiles, type Profiles } from './profiles.ts';
 import { dataService } from './requests/data-service.ts';
+import type { ChangeStream } from './change-stream/change-stream.ts';
+import type { Nanos } from './change-stream/span.ts';
 import { RowPace } from './requests/row-pace.ts';
 import { Replication } from './rows/replication.ts';
 import type { RowChange } from './rows/table-copy.ts';
 import { TableStore } from './rows/table-store.ts';
+import { type StreamSettings, streamTime, TableStreams, USUAL_STREAMS } from './streams.ts';
 
 export interface LocalBigtableOptions {
   /** Default: a free port. */
@@ -45,6 +48,8 @@ export interface LocalBigtableOptions {
   readonly scans?: Partial<ScanShape>;
   /** No two answers of `SampleRowKeys` are alike: a boundary is left out, rows are sampled. Default: the tablets' boundaries. */
   readonly driftingSamples?: boolean;
+  /** How change streams are kept and put into messages. */
+  readonly streams?: Partial<StreamSettings>;
 }
 
 /** Where there is one cluster, and as long as replication takes where there are more. */
@@ -72,6 +77,18 @@ export interface LocalBigtable extends RpcServer<BigtableCalls> {
    */
   moveTablets(name: string, keys: readonly Buffer[]): void;
   /**
+   * The change stream of a table, to split, merge and move its partitions, and to have its reads go wrong. Its times are
+   * {@link streamNow}.
+   *
+   * @param name `projects/p/instances/i/tables/t`; throws where there is no such table, or no stream of it.
+   * @param cluster default: the server's first.
+   */
+  changeStream(name: string, cluster?: string): ChangeStream;
+  /** The server's clock in nanoseconds since the epoch. */
+  streamNow(): Nanos;
+  /** Collects the garbage of a table with a change stream now, in all clusters. Else a clock does, and reads hide it. */
+  collectGarbage(name: string): void;
+  /**
    * Fills a table past the network and the checks of MutateRows, for one that would take long: about 3 µs a row.
    *
    * @param name `projects/p/instances/i/tables/t`; throws where there is no such table.
@@ -92,11 +109,14 @@ export interface LocalBigtable extends RpcServer<BigtableCalls> {
 export async function startBigtableServer(options: LocalBigtableOptions = {}): Promise<LocalBigtable> {
   const clock = options.clock ?? systemClock;
   const clusters = options.clusters ?? ONE_CLUSTER;
-  const replication = new Replication(clock, options.replicationDelayMillis ?? REPLICATION_DELAY_MILLIS);
+  const delayMillis = options.replicationDelayMillis ?? REPLICATION_DELAY_MILLIS;
+  const replication = new Replication(clock, delayMillis);
+  const streams = new TableStreams(clock, { ...USUAL_STREAMS, ...options.streams }, delayMillis);
   const database: Database = {
     tables: new TableStore(),
     profiles: new AppProfiles(clusters, options.profiles ?? {}),
     replication,
+    streams,
     limits: { ...SERVICE_LIMITS, ...options.limits },
     clock,
     random: options.random ?? systemRandom,
@@ -119,10 +139,20 @@ export async function startBigtableServer(options: LocalBigtableOptions = {}): P
     ...server,
     async close() {
       replication.close();
+      streams.close();
       await server.close();
     },
     moveTablets: (name, keys) => {
       database.tables.require(name).moveTablets(keys);
+    },
+    changeStream: (name, cluster = clusters[0]) => {
+      const stream = streams.of(database.tables.require(name), cluster);
+      if (!stream) throw new RangeError(`${name} has no change stream in cluster '${cluster}'`);
+      return stream;
+    },
+    streamNow: () => streamTime(clock),
+    collectGarbage: (name) => {
+      streams.collect(database.tables.require(name));
     },
     fill: (name, rows) => {
       const table = database.tables.require(name).in(clusters[0]);

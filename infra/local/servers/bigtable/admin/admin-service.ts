@@ -13,12 +13,13 @@ import { GrpcError, type Service } from '../../rpc/grpc.ts';
 import type { Database } from '../database.ts';
 import type { BigtableCalls } from '../faults.ts';
 import { type Clusters, StoredTable } from '../rows/table-store.ts';
+import type { TableStreams } from '../streams.ts';
 import { modifyFamilies, parseFamilies } from './column-families.ts';
 import { tableMessage } from './table-message.ts';
 
 /** The RPCs of `google.bigtable.admin.v2.BigtableTableAdmin` that are served. */
 export function adminService(
-  { tables, profiles, replication }: Database,
+  { tables, profiles, replication, streams }: Database,
   context: CallContext<BigtableCalls>,
 ): Service {
   const clusters: Clusters = { ids: profiles.clusters, replication };
@@ -26,17 +27,24 @@ export function adminService(
     createTable: (request) => {
       const table = newTable(request, clusters);
       tables.add(table);
+      try {
+        streams.configure(table, request.table?.changeStreamConfig);
+      } catch (error) {
+        tables.delete(table.name);
+        throw error;
+      }
       return tableMessage(table, Table_View.SCHEMA_VIEW);
     },
     getTable: ({ name, view }) =>
       tableMessage(tables.require(name), view === Table_View.VIEW_UNSPECIFIED ? Table_View.SCHEMA_VIEW : view),
     listTables: (request) => listTables(tables.list(request.parent), request),
-    updateTable: (request) => updateTable(tables.require(request.table?.name ?? ''), request),
+    updateTable: (request) => updateTable(tables.require(request.table?.name ?? ''), request, streams),
     deleteTable: ({ name }) => {
       const table = tables.require(name);
       if (table.isDeletionProtected) {
         throw new GrpcError('FAILED_PRECONDITION', `Table is protected against deletion: ${name}`);
       }
+      streams.drop(table);
       tables.delete(name);
       return {};
     },
@@ -65,6 +73,8 @@ export function adminService(
 /** The table, and the changes that were made before: those of all tables, which travel in one order. */
 const TOKEN = /^consistent:(.*):(\d+)$/;
 
+const UPDATABLE = new Set(['deletion_protection', 'change_stream_config', 'change_stream_config.retention_period']);
+
 const TABLE_ID = /^[-_.a-zA-Z0-9]{1,50}$/;
 const INSTANCE = /^projects\/[^/]+\/instances\/[^/]+$/;
 
@@ -79,7 +89,6 @@ function newTable({ parent, tableId, table, initialSplits }: CreateTableRequest,
   const families = parseFamilies(table?.columnFamilies ?? {});
   const splits = initialSplits.map(({ key }) => key);
   const made = new StoredTable(`${parent}/tables/${tableId}`, families, splits, clusters);
-  made.changeStreamConfig = table?.changeStreamConfig;
   made.isDeletionProtected = table?.deletionProtection ?? false;
   return made;
 }
@@ -95,15 +104,22 @@ function listTables(all: readonly StoredTable[], { view, pageSize, pageToken }: 
   };
 }
 
-/** Only what the masks name; the operation is done when it is answered. */
-function updateTable(table: StoredTable, { table: update, updateMask }: UpdateTableRequest): Operation {
+/** Only what the masks name; the operation is done when it is answered. A request that is refused changes nothing. */
+function updateTable(
+  table: StoredTable,
+  { table: update, updateMask }: UpdateTableRequest,
+  streams: TableStreams,
+): Operation {
   const paths = updateMask ?? [];
   if (paths.length === 0) throw new GrpcError('INVALID_ARGUMENT', 'update_mask must name at least one field');
   for (const path of paths) {
-    if (path === 'deletion_protection') table.isDeletionProtected = update?.deletionProtection ?? false;
-    else if (path.split('.')[0] === 'change_stream_config') table.changeStreamConfig = update?.changeStreamConfig;
-    else throw new GrpcError('INVALID_ARGUMENT', `update_mask names '${path}', which cannot be updated`);
+    if (!UPDATABLE.has(path)) {
+      throw new GrpcError('INVALID_ARGUMENT', `update_mask names '${path}', which cannot be updated`);
+    }
   }
+  if (paths.some((path) => path.startsWith('change_stream_config')))
+    streams.configure(table, update?.changeStreamConfig);
+  if (paths.includes('deletion_protection')) table.isDeletionProtected = update?.deletionProtection ?? false;
   const value = Buffer.from(Table.encode(tableMessage(table, Table_View.SCHEMA_VIEW)).finish());
   return {
     name: `operations/${table.name}/update`,

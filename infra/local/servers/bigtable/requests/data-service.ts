@@ -3,6 +3,7 @@ import { refusal, type Service } from '../../rpc/grpc.ts';
 import type { Database } from '../database.ts';
 import type { BigtableCalls } from '../faults.ts';
 import { mutateRows, announcesRateLimit } from './mutate-rows.ts';
+import { initialPartitions, readChangeStream } from './read-change-stream.ts';
 import { readModifyWriteRow } from './read-modify-write.ts';
 import { readRows } from './read-rows.ts';
 import type { RowPace } from './row-pace.ts';
@@ -38,6 +39,10 @@ export function dataService(database: Database, context: CallContext<BigtableCal
       await pace?.turn(request.tableName, request.rowKey, context.closing);
       return { row: readModifyWriteRow(database, request) };
     },
+    generateInitialChangeStreamPartitions: async (request, { send }) => {
+      for (const partition of initialPartitions(database, request)) await send(partition);
+    },
+    readChangeStream: (request, call) => readChangeStream(database, request, call),
     pingAndWarm: ({ name, appProfileId }) => {
       database.profiles.require(name, appProfileId);
       return {};

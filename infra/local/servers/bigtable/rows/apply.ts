@@ -16,6 +16,8 @@ export interface ApplyContext {
   readonly nowMicros: bigint;
   /** Whether these mutations were applied before under the same idempotency token: aggregates are then left alone. */
   readonly isReplay: boolean;
+  /** Whether writes free condemned cells at once. A change stream is told of each, so there a collector takes them. */
+  readonly sweeps: boolean;
 }
 
 /**
@@ -88,8 +90,9 @@ function operandOf(input: Value | undefined): AggregateOperand {
   return Buffer.from(kind?.$case === 'stringValue' ? kind.value : '');
 }
 
-function put(row: Row, cell: Cell, { families, nowMicros }: ApplyContext): void {
+function put(row: Row, cell: Cell, { families, nowMicros, sweeps }: ApplyContext): void {
   putCell(row, cell);
+  if (!sweeps) return;
   const rule = families.get(cell.family)?.gcRule;
   if (rule && row.cells.length > 1) sweepColumn(row, columnRun(row, cell.family, cell.qualifier), rule, nowMicros);
 }

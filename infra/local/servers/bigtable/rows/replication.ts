@@ -84,7 +84,8 @@ export class Replication {
     for (let at = from; at < this.#onTheWay.length; at += 1) {
       const later = this.#onTheWay[at]?.change;
       if (later?.origin !== copy || later.rowKey !== rowKey) continue;
-      copy.receive({ ...later, mutations: later.mutations.filter((mutation) => !isAddition(mutation)) });
+      const mutations = later.mutations.filter((mutation) => !isAddition(mutation));
+      copy.receive({ ...later, mutations, told: undefined });
     }
   }
 

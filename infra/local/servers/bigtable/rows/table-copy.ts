@@ -1,5 +1,6 @@
 import type { Idempotency, Mutation } from '../../../../../shared/proto/google/bigtable/v2/data.ts';
 import { applyMutations, isAddition, type ApplyContext } from './apply.ts';
+import { applyAndTell, type ChangeFeed, collectRow, familyDeletes, type FedChange } from './change-feed.ts';
 import type { GcRule } from './gc.ts';
 import { RowIndex, latin1, type Row } from './row.ts';
 import type { Family } from './schema.ts';
@@ -22,6 +23,8 @@ export interface ReplicatedChange {
   readonly mutations: readonly Mutation[];
   /** When it was made: the server's time of its cells. */
   readonly madeMicros: bigint;
+  /** The change as change streams tell it; absent where the table has none, or was told already. */
+  readonly told?: FedChange | undefined;
 }
 
 /** What all copies of a table share. */
@@ -41,6 +44,8 @@ export interface TableSchema {
  */
 export class TableCopy {
   readonly rows = new RowIndex();
+  /** Told of every change from now on; absent where the table has no change stream. */
+  feed: ChangeFeed | undefined;
   readonly #schema: TableSchema;
   /** Tells the other clusters; absent where there are none. */
   readonly #replicate: ((change: Omit<ReplicatedChange, 'others'>) => void) | undefined;
@@ -73,29 +78,65 @@ export class TableCopy {
   commit({ rowKey, mutations, idempotency }: RowChange, nowMicros: bigint): void {
     const key = latin1(rowKey);
     const isReplay = idempotency !== undefined && this.#replays.seenBefore(key, idempotency.token, nowMicros);
-    this.#apply(key, mutations, { families: this.families, nowMicros, isReplay });
+    const told = this.#apply(key, mutations, this.#contextOf(nowMicros, isReplay));
     this.#replicate?.({
       origin: this,
       rowKey: key,
       mutations: isReplay ? mutations.filter((mutation) => !isAddition(mutation)) : mutations,
       madeMicros: nowMicros,
+      told,
     });
   }
 
   /** Applies what another cluster has committed. */
-  receive({ rowKey, mutations, madeMicros }: Pick<ReplicatedChange, 'rowKey' | 'mutations' | 'madeMicros'>): void {
-    this.#apply(rowKey, mutations, { families: this.families, nowMicros: madeMicros, isReplay: false });
+  receive({ rowKey, mutations, madeMicros, told }: Omit<ReplicatedChange, 'origin' | 'others'>): void {
+    const row = this.rows.getOrInsert(rowKey);
+    applyMutations(row, mutations, this.#contextOf(madeMicros, false));
+    if (row.cells.length === 0) this.rows.delete(rowKey);
+    if (told) this.feed?.arrived(told);
   }
 
-  /** Deletes every row whose key starts with the prefix. */
-  dropPrefix(prefix: Buffer): void {
-    const start = latin1(prefix);
-    const doomed: string[] = [];
-    for (const { key } of this.rows.ascending(start, false)) {
-      if (!key.startsWith(start)) break;
-      doomed.push(key);
+  #contextOf(nowMicros: bigint, isReplay: boolean): ApplyContext {
+    return { families: this.families, nowMicros, isReplay, sweeps: this.feed === undefined };
+  }
+
+  /** Takes every condemned cell out, and tells of it. */
+  collect(nowMicros: bigint): void {
+    const emptied: string[] = [];
+    for (const row of this.rows) {
+      const mutations = collectRow(row, this.gcRuleOf, nowMicros);
+      if (mutations.length > 0) this.feed?.collected(row.key, mutations);
+      if (row.cells.length === 0) emptied.push(row.key);
     }
-    for (const key of doomed) this.rows.delete(key);
+    for (const key of emptied) this.rows.delete(key);
+  }
+
+  /** Deletes every row whose key starts with the prefix. Returns what change streams tell of it, where there is one. */
+  dropPrefix(prefix: Buffer): FedChange[] {
+    const { feed } = this;
+    return this.#drop(prefix)
+      .filter(({ cells }) => feed && cells.length > 0)
+      .flatMap(({ key, cells }) => feed?.committed(key, familyDeletes(cells)) ?? []);
+  }
+
+  /** The same where another cluster has told of it. */
+  receiveDrop(prefix: Buffer, told: readonly FedChange[]): void {
+    this.#drop(prefix);
+    for (const change of told) this.feed?.arrived(change);
+  }
+
+  #drop(prefix: Buffer): readonly Row[] {
+    const start = latin1(prefix);
+    const doomed: Row[] = [];
+    if (start !== '' || this.feed) {
+      for (const row of this.rows.ascending(start, false)) {
+        if (!row.key.startsWith(start)) break;
+        doomed.push(row);
+      }
+    }
+    if (start === '') this.rows.clear();
+    else for (const { key } of doomed) this.rows.delete(key);
+    return doomed;
   }
 
   /** Deletes the cells of every other family. */
@@ -108,12 +149,18 @@ export class TableCopy {
     for (const row of emptied) this.rows.delete(row.key);
   }
 
-  #apply(key: string, mutations: readonly Mutation[], context: ApplyContext): void {
+  #apply(key: string, mutations: readonly Mutation[], context: ApplyContext): FedChange | undefined {
     const row = this.rows.getOrInsert(key);
-    applyMutations(row, mutations, context);
+    const { feed } = this;
+    let told = NOTHING_TOLD;
+    if (feed) told = applyAndTell(row, mutations, context);
+    else applyMutations(row, mutations, context);
     if (row.cells.length === 0) this.rows.delete(key);
+    return told.length > 0 ? feed?.committed(key, told) : undefined;
   }
 }
+
+const NOTHING_TOLD: readonly Mutation[] = [];
 
 /** How long the service remembers an idempotency token (`google.bigtable.v2.Idempotency`: a window of 15 minutes). */
 const WINDOW_MICROS = 15n * 60n * 1_000_000n;

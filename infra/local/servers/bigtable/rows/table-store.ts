@@ -53,6 +53,11 @@ export class StoredTable implements TableSchema {
     return copy;
   }
 
+  /** Its copies, by cluster. */
+  get copies(): ReadonlyMap<string, TableCopy> {
+    return this.#copies;
+  }
+
   /** Ids of the clusters that it lies in. */
   get clusters(): readonly string[] {
     return [...this.#copies.keys()];
@@ -61,10 +66,10 @@ export class StoredTable implements TableSchema {
   /** Deletes every row whose key starts with the prefix, in all clusters: an empty one is that of every row. */
   dropPrefix(prefix: Buffer): void {
     this.#replication.settle();
-    for (const copy of this.#copies.values()) {
-      if (prefix.length === 0) copy.rows.clear();
-      else copy.dropPrefix(prefix);
-    }
+    // One cluster makes the change, and the others are told that it did.
+    const [first, ...others] = this.#copies.values();
+    const told = first?.dropPrefix(prefix) ?? [];
+    for (const copy of others) copy.receiveDrop(prefix, told);
   }
 
   /** From now on tablets meet at these keys; scans that are open break at their next row. */
