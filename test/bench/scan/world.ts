@@ -42,6 +42,8 @@ export interface ScanWorld extends AsyncDisposable {
   read(): Promise<Run>;
   /** Streams are as fast as they are read from now on: those that are open break, and are opened again. */
   speedUp(): void;
+  /** Puts a row of so many cells behind all others. Call it before the last split is read. */
+  addLastRow(cells: number, valueBytes: number): void;
 }
 
 const TABLE = tableName('bench', 'i', 't');
@@ -101,6 +103,11 @@ export async function openScanWorld(world: ScanWorldOptions): Promise<ScanWorld>
       slow?.remove();
       bigtable.moveTablets(tablePath(TABLE), []);
     },
+    addLastRow: (cells, valueBytes) => {
+      const value = Buffer.alloc(valueBytes, 'v');
+      const mutations = Array.from({ length: cells }, (_, number) => setCell(`q${number}`, value));
+      bigtable.fill(tablePath(TABLE), [{ rowKey: LAST_KEY, mutations }]);
+    },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
@@ -116,6 +123,9 @@ export async function untilDone(world: Pick<ScanWorld, 'read'>, isDone: (run: Ru
   }
 }
 
+/** Above each of {@link keyOf}. */
+const LAST_KEY = Buffer.from('z');
+
 /** Two digits that spread neighbours over the tablets, then the number. */
 const keyOf = (number: number): string =>
   `${((number * 37) % 256).toString(16).padStart(2, '0')}#${String(number).padStart(8, '0')}`;
@@ -130,11 +140,15 @@ const boundaries = (tablets: number): string[] =>
 function* tableRows(rows: number, valueBytes: number) {
   // One for all: the server would hold a gigabyte of them.
   const value = Buffer.alloc(valueBytes, 'v');
-  const cell = { familyName: 'f', columnQualifier: Buffer.from('q'), timestampMicros: 1000n, value };
+  const mutations = [setCell('q', value)];
   for (let number = 0; number < rows; number += 1) {
-    yield {
-      rowKey: Buffer.from(keyOf(number)),
-      mutations: [{ mutation: { $case: 'setCell' as const, value: cell } }],
-    };
+    yield { rowKey: Buffer.from(keyOf(number)), mutations };
   }
 }
+
+const setCell = (qualifier: string, value: Buffer) => ({
+  mutation: {
+    $case: 'setCell' as const,
+    value: { familyName: 'f', columnQualifier: Buffer.from(qualifier), timestampMicros: 1000n, value },
+  },
+});
