@@ -1,9 +1,9 @@
 import { onAbort } from '../base/abort.ts';
-import type { OutgoingMessage } from '../model/publishing.ts';
+import type { LargeMessage, OutgoingMessage } from '../model/publishing.ts';
 import { EmissionError } from './failure.ts';
 import { Pack, packProblem } from './messages/pack.ts';
 import { PackBuffers } from './messages/pack-buffers.ts';
-import { partsOf } from './messages/parts.ts';
+import { largeDataBytes, partsOf, wholeOf } from './messages/parts.ts';
 import type { Outbound } from './outbound.ts';
 import type { UnitEmission, UnitOptions } from './unit.ts';
 import { UnitMessages, type UnitSurroundings } from './unit-messages.ts';
@@ -15,6 +15,11 @@ const MESSAGE_OVERHEAD_BYTES = 512;
 
 /** Room in a packed message for what is not its records, beside the attributes of its unit. */
 const PACK_ENVELOPE_BYTES = 4096;
+
+/** The tag and the length of large data. */
+const DATA_FRAME_BYTES = 6;
+
+const NO_BYTES = Buffer.alloc(0);
 
 interface OpenPack {
   readonly pack: Pack;
@@ -80,6 +85,24 @@ export class Unit<Position> implements UnitEmission<Position> {
     return this.#options.maxRecordsPerMessage > 1 ? this.#emitRecord(message) : this.#emitMessage(message);
   }
 
+  async emitLarge(message: LargeMessage): Promise<void> {
+    const { failure } = this.#messages;
+    if (failure) throw failure;
+    // Nothing of its key may leave after it that came before.
+    this.#closePack(message.orderingKey ?? '');
+    const { data } = message;
+    const overheadBytes = messageSize({ ...message, data: NO_BYTES }, this.#messages.common);
+    switch (this.#options.oversizedMessage) {
+      case 'fail':
+        return this.#failOversized(overheadBytes + largeDataBytes(data));
+      case 'quarantine':
+        // The letter takes what it has room for.
+        return this.#emitMessage({ ...message, data: wholeOf(data) });
+      case 'parts':
+        return this.#emitParts(message, overheadBytes + DATA_FRAME_BYTES);
+    }
+  }
+
   pass(position: Position): void {
     this.#messages.window.pass(position);
   }
@@ -129,20 +152,23 @@ export class Unit<Position> implements UnitEmission<Position> {
   }
 
   #emitOversized(message: OutgoingMessage, bytes: number): Promise<void> | undefined {
-    const { oversizedMessage, topic } = this.#options;
-    const problem = `a message has ${bytes} bytes with its attributes, above the ${MAX_MESSAGE_BYTES} that are published`;
-    switch (oversizedMessage) {
+    switch (this.#options.oversizedMessage) {
       case 'fail':
-        return this.#failNow(new EmissionError('oversized', `${topic}: ${problem}; see oversizedMessage`));
+        return this.#failOversized(bytes);
       case 'quarantine':
-        return this.#emitWhole(message, bytes, problem);
+        return this.#emitWhole(message, bytes, oversizedProblem(bytes));
       case 'parts':
         return this.#emitParts(message, bytes - message.data.length);
     }
   }
 
+  #failOversized(bytes: number): Promise<void> {
+    const text = `${this.#options.topic}: ${oversizedProblem(bytes)}; see oversizedMessage`;
+    return this.#failNow(new EmissionError('oversized', text));
+  }
+
   /** One after the other, so that only what the budget has room for is on its way. */
-  async #emitParts(message: OutgoingMessage, overheadBytes: number): Promise<void> {
+  async #emitParts(message: OutgoingMessage | LargeMessage, overheadBytes: number): Promise<void> {
     for (const part of partsOf(message, MAX_MESSAGE_BYTES, overheadBytes)) {
       if (this.failure) throw this.failure;
       await this.#emitMessage(part);
@@ -219,3 +245,6 @@ export class Unit<Position> implements UnitEmission<Position> {
     }
   }
 }
+
+const oversizedProblem = (bytes: number): string =>
+  `a message has ${bytes} bytes with its attributes, above the ${MAX_MESSAGE_BYTES} that are published`;

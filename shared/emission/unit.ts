@@ -1,4 +1,4 @@
-import type { OutgoingMessage } from '../model/publishing.ts';
+import type { LargeMessage, OutgoingMessage } from '../model/publishing.ts';
 import type { EmissionError, RefusedMessage } from './failure.ts';
 
 /** How the messages of one unit are made and what becomes of those that cannot be published. */
@@ -47,6 +47,11 @@ export interface UnitEmission<Position> {
    * Undefined where there was nothing to wait for. Rejects with an {@link EmissionError} when the unit has failed.
    */
   emit(message: OutgoingMessage): Promise<void> | undefined;
+  /**
+   * As {@link emit}, of a message that is too large to be published as one; under `parts` no more of it is held than
+   * `maxOutstandingBytes` have room for.
+   */
+  emitLarge(message: LargeMessage): Promise<void>;
   /** The unit has come so far: behind everything that was emitted until now. Not while an `emit` is waited for. */
   pass(position: Position): void;
   /** Sends what waits to be packed with more: at the end of a range. */

@@ -6,6 +6,19 @@ export interface OutgoingMessage {
   readonly orderingKey?: string;
 }
 
+/**
+ * Data that nobody should hold beside what it is made of: its pieces are made one by one, and come out the same every
+ * time.
+ */
+export interface LargeData {
+  readonly pieces: () => Iterable<Buffer>;
+}
+
+/** A message above what is published as one. */
+export interface LargeMessage extends Omit<OutgoingMessage, 'data'> {
+  readonly data: LargeData;
+}
+
 /** A topic on which every message is waited for. Implemented over the official client in `shared/google/pubsub`. */
 export interface Publisher {
   /**

@@ -17,6 +17,9 @@ export interface Row {
   readonly bytes: number;
 }
 
+/** Rows above it are held once, and one at a time. Any form of such a row is larger than a message. */
+export const LARGE_ROW_BYTES = 16 * 1024 * 1024;
+
 /** What a length and that many bytes take in the estimate of {@link Row.bytes}. */
 export const textBytes = (length: number): number => varintBytes(length) + length;
 

@@ -2,7 +2,7 @@ import { toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { EmissionError, type RefusedMessage } from '../emission/failure.ts';
 import { rowKeyAttribute } from '../emission/messages/attributes.ts';
-import type { OutgoingMessage } from '../model/publishing.ts';
+import type { LargeData, OutgoingMessage } from '../model/publishing.ts';
 import { formatRowKey, type RowRange, truncateAfter } from '../model/row-range.ts';
 import type { Row } from '../model/row.ts';
 import { attributesOf } from './forms/attributes.ts';
@@ -161,7 +161,7 @@ export function readSplit(reading: SplitReading): SplitReader {
       return undefined;
     }
     if (records.length > 1) return emitAll(row, records);
-    const waiting = unit.emit(messageOf(row.key, first));
+    const waiting = emitRecord(row.key, first);
     if (waiting)
       return waiting.then(() => {
         passRow(row, 1);
@@ -172,13 +172,18 @@ export function readSplit(reading: SplitReading): SplitReader {
 
   async function emitAll(row: Row, records: readonly FormRecord[]): Promise<void> {
     for (const record of records) {
-      const waiting = unit.emit(messageOf(row.key, record));
+      const waiting = emitRecord(row.key, record);
       if (waiting) await waiting;
     }
     passRow(row, records.length);
   }
 
-  function messageOf(rowKey: Buffer, record: FormRecord): OutgoingMessage {
+  function emitRecord(rowKey: Buffer, record: FormRecord): Promise<void> | undefined {
+    if (Buffer.isBuffer(record) || 'data' in record) return unit.emit(messageOf(rowKey, record));
+    return unit.emitLarge({ ...messageOf(rowKey, NO_BYTES), data: record });
+  }
+
+  function messageOf(rowKey: Buffer, record: Exclude<FormRecord, LargeData>): OutgoingMessage {
     const orderingKey = work.orderingKeyOf(rowKey);
     const attributes = namesRow ? rowKeyAttribute(rowKey) : NO_ATTRIBUTES;
     const isBare = Buffer.isBuffer(record);

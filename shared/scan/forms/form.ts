@@ -1,7 +1,8 @@
+import type { LargeData } from '../../model/publishing.ts';
 import type { Row } from '../../model/row.ts';
 
-/** What is handed on of a row: the data of a message, or one line of a packed one, perhaps with attributes of its own. */
-export type FormRecord = Buffer | AttributedRecord;
+/** What is handed on of a row: the data of a message, or one line of a packed one, perhaps with attributes of its own; or more than a message holds. */
+export type FormRecord = Buffer | AttributedRecord | LargeData;
 
 /** A record that is a message of its own: the lines of a packed one have no attributes. */
 export interface AttributedRecord {

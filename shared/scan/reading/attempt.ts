@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Semaphore } from '../../base/semaphore.ts';
 import { type RowRange, truncateAfter } from '../../model/row-range.ts';
+import { LARGE_ROW_BYTES } from '../../model/row.ts';
 import type { Status } from '../../model/status.ts';
 import type { TableName } from '../../model/table-name.ts';
 import type { ReadRows, RowMessage, RowMessages } from '../ports.ts';
@@ -34,8 +35,6 @@ export interface Reader {
   readonly pace?: ReadPace;
   readonly clock: Clock;
 }
-
-export const LARGE_ROW_BYTES = 16 * 1024 * 1024;
 
 /** How one `ReadRows` ended. */
 export type Ending =

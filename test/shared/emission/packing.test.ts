@@ -124,6 +124,35 @@ test('a message that is too large leaves in parts, in order and between its neig
   expect(unit.takeCommittable()).toBe(3);
 });
 
+const LARGE_PIECES = { pieces: () => [Buffer.alloc(LARGE / 2, 'x'), Buffer.alloc(LARGE / 2, 'y')] };
+
+test('a message in pieces leaves in the parts of the same message as a whole, in order and between its neighbours', async () => {
+  const { clock, topic, open } = startEmission();
+  const unit = open({ oversizedMessage: 'parts', maxRecordsPerMessage: 10 });
+  emitAll(unit, ['m1'], 'k');
+  await unit.emitLarge({ data: LARGE_PIECES, attributes: {}, orderingKey: 'k' });
+  unit.pass(2);
+  emitAll(unit, ['m3'], 'k');
+  unit.flush();
+  await clock.advance(10);
+  const whole = 'x'.repeat(LARGE / 2) + 'y'.repeat(LARGE / 2);
+  expect(topic.texts.join('') === `m1\n${whole}m3\n`).toBe(true);
+  expect(topic.published.map(({ attributes }) => attributes.part)).toEqual([undefined, '1', '2', '3', undefined]);
+  expect(unit.takeCommittable()).toBe(3);
+});
+
+test('a message in pieces fails its unit by default, and is quarantined where the option says so', async () => {
+  const { clock, open } = startEmission();
+  const large = { data: LARGE_PIECES, attributes: {} };
+  await expect(open().emitLarge(large)).rejects.toThrow('see oversizedMessage');
+  const sizes: number[] = [];
+  const setApart = ({ message }: RefusedMessage): Promise<void> =>
+    Promise.resolve(void sizes.push(message.data.length));
+  await open({ oversizedMessage: 'quarantine', setApart }).emitLarge(large);
+  await clock.advance(10);
+  expect(sizes).toEqual([LARGE]);
+});
+
 test('parts wait for room one by one', async () => {
   const { clock, topic, open } = startEmission(1000);
   topic.next({ kind: 'confirm', delayMillis: 100 });

@@ -32,6 +32,14 @@ test('the parts of a message without an ordering key share one of their own, so 
   expect([...keys]).toEqual([createHash('sha256').update(data).digest('hex')]);
 });
 
+test('data that is made in pieces makes the parts of the same data as a whole', () => {
+  const message = { data, attributes: { 'row-key': 'r' } };
+  const cut = [0, 0, 1, 1700, 1701, 4990, data.length];
+  const pieces = cut.slice(1).map((end, at) => data.subarray(cut[at], end));
+  const overheadBytes = messageSize(message, NOTHING) - data.length;
+  expect([...partsOf({ ...message, data: { pieces: () => pieces } }, MAX, overheadBytes)]).toEqual(parts(message));
+});
+
 test('no part copies the data', () => {
   for (const part of parts({ data, attributes: {} })) expect(part.data.buffer).toBe(data.buffer);
 });

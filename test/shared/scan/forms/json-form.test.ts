@@ -1,11 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Row } from '../../../../shared/model/row.ts';
-import type { BareForm } from '../../../../shared/scan/forms/form.ts';
+import { LARGE_ROW_BYTES, type Row } from '../../../../shared/model/row.ts';
+import type { Form } from '../../../../shared/scan/forms/form.ts';
 import { cellForm, rowForm } from '../../../../shared/scan/forms/json-form.ts';
 import { anyRow, cell, rowOf } from './rows.ts';
 
-const textsOf = (form: BareForm, row: Row): string[] => form.records(row).map((record) => record.toString());
+const textsOf = (form: Form, row: Row): string[] =>
+  form.records(row).map((record) => {
+    if (Buffer.isBuffer(record)) return record.toString();
+    if ('pieces' in record) return Buffer.concat([...record.pieces()]).toString();
+    throw new Error('the form has attributes');
+  });
 
 test('the form row writes every cell with its microseconds, and bytes as base64', () => {
   const row = rowOf('k1', cell('cf', 'q', 1_769_817_600_000_001n, 'v'), cell('cf', 'q', 0n, ''));
@@ -61,3 +66,30 @@ test.each(['base64', 'utf8'] as const)('the form row as %s is one line of JSON t
     }),
   );
 });
+
+test.each(['base64', 'utf8'] as const)(
+  'the form row as %s makes the same JSON of a large row, in small pieces, every time',
+  (text) => {
+    const values = [
+      '',
+      'v',
+      'zwölf "\n\u2028 €𝄞'.repeat(20_000),
+      Buffer.alloc(150_001, 0xff),
+      Buffer.alloc(96 * 1024, 'ab'),
+    ];
+    const cells = values.map((value, place) => ({
+      ...cell('cf', `q${place}`, 1n, value),
+      labels: place === 2 ? ['hot'] : [],
+    }));
+    const row = rowOf('k', ...cells);
+    const form = rowForm(text);
+    const [record] = form.records({ ...row, bytes: LARGE_ROW_BYTES + 1 });
+    if (record === undefined || Buffer.isBuffer(record)) throw new Error('it is not in pieces');
+    const read = (): Buffer[] => [...record.pieces()];
+    expect(Math.max(...read().map(({ length }) => length))).toBeLessThanOrEqual(128 * 1024);
+    expect([String(Buffer.concat(read())), String(Buffer.concat(read()))]).toEqual([
+      ...textsOf(form, row),
+      ...textsOf(form, row),
+    ]);
+  },
+);
