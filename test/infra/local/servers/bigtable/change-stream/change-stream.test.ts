@@ -200,3 +200,57 @@ test('a token is bound to its partition and its stream', () => {
   expect(stepsOf(stream, RIGHT, [{ ...token, span: RIGHT }])).toEqual(['INVALID_ARGUMENT']);
   expect(stepsOf(streamWith({ id: 'other' }), LEFT, [token])).toEqual(['INVALID_ARGUMENT']);
 });
+
+test('boundaries that move split and merge at once: each parent has a token for each part that goes on elsewhere', () => {
+  const stream = streamWith({ boundaries: ['m'] });
+  const parents = [LEFT, RIGHT].map((span) => open(stream, span, { startTime: START }, START));
+  stream.rearrange(WHOLE, ['f', 't'], START);
+  const [left, right] = parents.map((parent) => drain(parent, START));
+  const middle = { start: 'f', end: 't' };
+  expect(left?.tokens.map(({ span }) => span)).toEqual([
+    { start: '', end: 'f' },
+    { start: 'f', end: 'm' },
+  ]);
+  expect(left?.targets).toEqual([{ start: '', end: 'f' }, middle]);
+  write(stream, 'p', START);
+  const tokens = [left!.tokens[1]!, right!.tokens[0]!];
+  expect(drain(open(stream, middle, { tokens }, START), START).steps).toEqual(['p', 'wait']);
+});
+
+test('a partition that vanished is not listed, its reads close without successors, and its tokens stay good', () => {
+  const stream = streamWith({ boundaries: ['m'] });
+  write(stream, 'z', START);
+  const seen = drain(open(stream, RIGHT, { startTime: START }, START), START);
+  stream.vanish('z');
+  expect(stream.partitions()).toEqual([LEFT]);
+  const tokens = [{ ...seen.tokens[0]!, span: RIGHT }];
+  expect(drain(open(stream, RIGHT, { tokens }, START), START).steps).toEqual(['close 0', 'OK']);
+  stream.reappear('z');
+  expect(stream.partitions()).toEqual([LEFT, RIGHT]);
+  expect(drain(open(stream, RIGHT, { tokens }, START), START).steps).toEqual(['wait']);
+});
+
+test('a read that is cut inside a change gives the change whole to who reopens from the token before', () => {
+  const stream = streamWith();
+  write(stream, 'a', START);
+  const { tokens } = drain(open(stream, WHOLE, { startTime: START }, START), START);
+  const value = { familyName: 'f', columnQualifier: Buffer.from('q'), timestampMicros: 0n, value: Buffer.from('abcd') };
+  const mutations = [{ mutation: { $case: 'setCell', value } as const }];
+  stream.append({ rowKey: 'b', type: 'USER', sourceCluster: 'local', mutations }, START);
+  stream.troubles.add({ trouble: { kind: 'cut', status: { code: 'UNAVAILABLE', message: 'cut' } } });
+  const cut = drain(open(stream, WHOLE, { tokens }, START), START);
+  expect(cut.steps).toEqual(['b', 'UNAVAILABLE']);
+  expect(cut.tokens.map(({ text }) => text)).toEqual(['']);
+  expect(drain(open(stream, WHOLE, { tokens }, START), START).steps).toEqual(['b', 'wait']);
+});
+
+test('a change of another cluster may come below a low watermark that was told', () => {
+  const stream = streamWith();
+  const read = open(stream, WHOLE, { startTime: START }, START);
+  const now = START + 5n * SECOND;
+  const [told] = drain(read, now).lowWatermarks;
+  const late = { rowKey: 'a', type: 'USER', sourceCluster: 'far', mutations: [] } as const;
+  const { commitTime } = stream.append(late, now, { commitTime: START + SECOND, tieBreaker: 0 });
+  expect(commitTime < told!).toBe(true);
+  expect(drain(read, now).steps).toEqual(['a', 'wait']);
+});
