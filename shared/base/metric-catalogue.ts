@@ -31,7 +31,7 @@ export const METRICS = {
     'Records given to the failure policy: the serializer refused them, or Bigtable refused them alone. Counted before the policy runs.',
   ),
   recordsSkipped: counter(
-    'Records for which the serializer returned null, and rows of a scan of which the form makes nothing. Nothing else reports a skip.',
+    'Records for which the serializer returned null, rows of a scan of which the form makes nothing, and changes of which no message is made. Nothing else reports a skip, but for what changeStreamRecordsSkippedWithoutChange counts among them.',
   ),
   recordsApplied: counter('Entries that Bigtable answered as applied.'),
   inFlightEntries: gauge('Entries admitted and not yet settled, summed over tables.'),
@@ -230,6 +230,12 @@ export const METRICS = {
   ),
   changeStreamUserMutationsRead: counter('Changes of users among changeStreamMutationsRead.'),
   changeStreamGarbageCollectionMutationsRead: counter('Changes of garbage collection among changeStreamMutationsRead.'),
+  changeStreamMutationEntriesFiltered: counter(
+    'Entries of changes that the lists of families and qualifiers left out, once the position is behind their change.',
+  ),
+  changeStreamRecordsSkippedWithoutChange: counter(
+    'Changes among recordsSkipped of which the lists left no entry, with skipMessagesWithoutChange.',
+  ),
   changeStreamHeartbeatsRead: counter('Heartbeats that were read.'),
   changeStreamCloseStreamsRead: counter('Times that the service ended a partition, as it was read.'),
   changeStreamPartitionSplits: counter('Partitions that began where one other ended: of a split, or moved.'),

@@ -1,4 +1,3 @@
-import { RE2JS } from 're2js';
 import type { Change, ChangeEntry } from '../model/change.ts';
 
 /** Patterns of RE2, which a text has to match from its start to its end. */
@@ -15,34 +14,38 @@ export interface ChangeFilterOptions {
   readonly qualifiers?: PatternList;
   /** A change of which every entry is left out is left out whole, in place of being told without entries. */
   readonly skipMessagesWithoutChange: boolean;
-  /** What becomes of changes of garbage collection. */
+  /** Whether changes of garbage collection are handed on. */
   readonly collected: 'include' | 'drop';
   /** Users' changes of these clusters alone; absent: of every one. Collections belong to none, and are not asked. */
   readonly sourceClusters?: readonly string[];
 }
 
-/** What is left of a change; undefined: nothing is handed on. The same object where nothing was left out. */
-export type ChangeFilter = (change: Change) => Change | undefined;
+/** What is left of a change, or why nothing of it is handed on. The same object where nothing was left out. */
+export type ChangeFilter = (change: Change) => Change | LeftOut;
+
+/** `unwanted`: by its type or its cluster. `without-change`: no entry was left. */
+export type LeftOut = 'unwanted' | 'without-change';
 
 /**
  * Leaves out changes, and entries of changes. Pure: the same options make the same of a change, and a position is none of
- * its concern, so that other options move none.
+ * its concern, so that other options move none. The library of patterns is loaded where there is a list.
  *
  * The function throws where an aggregate's qualifier is no bytes and a list of qualifiers has to decide about it. A change
  * that the service told without entries is no change without change: it is handed on.
  *
- * @throws RE2JSSyntaxException where a pattern is none of RE2.
+ * @throws {RE2JSSyntaxException} where a pattern is none of RE2.
  */
-export function changeFilter(options: ChangeFilterOptions): ChangeFilter {
+export async function changeFilter(options: ChangeFilterOptions): Promise<ChangeFilter> {
   const { skipMessagesWithoutChange, collected, sourceClusters } = options;
   const clusters = sourceClusters && new Set(sourceClusters);
-  const passes = entryFilter(options);
+  const passes = await entryFilter(options);
   return (change) => {
     const { type, sourceCluster, entries } = change;
-    if (type === 'GARBAGE_COLLECTION' ? collected === 'drop' : clusters?.has(sourceCluster) === false) return undefined;
+    if (type === 'GARBAGE_COLLECTION' ? collected === 'drop' : clusters?.has(sourceCluster) === false)
+      return 'unwanted';
     if (!passes || entries.every(passes)) return change;
     const left = passing(change, passes);
-    return left.entries.length === 0 && skipMessagesWithoutChange ? undefined : left;
+    return left.entries.length === 0 && skipMessagesWithoutChange ? 'without-change' : left;
   };
 }
 
@@ -61,10 +64,13 @@ function passing(
 }
 
 /** Undefined where no entry is left out. */
-function entryFilter({ families, qualifiers }: ChangeFilterOptions): ((entry: ChangeEntry) => boolean) | undefined {
-  const ofFamily = families && listFilter(families);
-  const ofColumn = qualifiers && listFilter(qualifiers);
-  if (!ofFamily && !ofColumn) return undefined;
+async function entryFilter({
+  families,
+  qualifiers,
+}: ChangeFilterOptions): Promise<((entry: ChangeEntry) => boolean) | undefined> {
+  if (!families && !qualifiers) return undefined;
+  const ofFamily = families && (await listFilter(families));
+  const ofColumn = qualifiers && (await listFilter(qualifiers));
   return (entry) => {
     if (ofFamily && !ofFamily(entry.family)) return false;
     return !ofColumn || entry.kind === 'delete-family' || ofColumn(columnOf(entry));
@@ -83,7 +89,8 @@ function columnOf(entry: Exclude<ChangeEntry, { readonly kind: 'delete-family' }
 /** Decisions that are kept, because a table's columns are few. Those of a table with more are made anew. */
 const MAX_KEPT = 10_000;
 
-function listFilter({ mode, patterns }: PatternList): (text: string) => boolean {
+async function listFilter({ mode, patterns }: PatternList): Promise<(text: string) => boolean> {
+  const { RE2JS } = await import('re2js');
   const compiled = patterns.map((pattern) => RE2JS.compile(pattern));
   const kept = new Map<string, boolean>();
   return (text) => {

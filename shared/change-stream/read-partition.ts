@@ -4,8 +4,10 @@ import { toError } from '../base/errors.ts';
 import type { Runtime } from '../base/runtime.ts';
 import { EmissionError } from '../emission/failure.ts';
 import type { Change } from '../model/change.ts';
+import type { OutgoingMessage } from '../model/publishing.ts';
 import { formatRowKey } from '../model/row-range.ts';
 import { type Status, STATUSES } from '../model/status.ts';
+import type { ChangeFilter, LeftOut } from './change-filter.ts';
 import type { HeldPartition, Position } from './ledger/partition.ts';
 import { type PartitionStream, type StreamEvent, StreamFailedError } from './reading/ports.ts';
 import type { OpenUnit, StreamWork } from './stream-work.ts';
@@ -139,29 +141,41 @@ export function readPartition({ held, work, openUnit, runtime, stop, end }: Part
 
   /** Undefined where there was nothing to wait for, as nearly always. */
   function handOn(change: Change): Promise<void> | undefined {
-    const { type, token, lowWatermark } = change;
+    const { type } = change;
     metrics.count('changeStreamMutationsRead');
     metrics.count(type === 'USER' ? 'changeStreamUserMutationsRead' : 'changeStreamGarbageCollectionMutationsRead');
-    const messages = messagesOf(change);
+    const left = work.filter ? leftOf(change, work.filter) : change;
+    const messages = typeof left === 'string' ? NO_MESSAGES : messagesOf(left);
     const [first] = messages;
     changes += 1;
     ({ commitTime } = change);
     if (!first) {
+      passChange(change, left);
       metrics.count('recordsSkipped');
-      pass(token, lowWatermark);
       return undefined;
     }
-    if (messages.length > 1) return emitAll(messages, change);
+    if (messages.length > 1) return emitAll(messages, change, left);
     const waiting = unit.emit(first);
     if (waiting)
       return waiting.then(() => {
-        pass(token, lowWatermark);
+        passChange(change, left);
       });
-    pass(token, lowWatermark);
+    passChange(change, left);
     return undefined;
   }
 
-  function messagesOf(change: Change): ReturnType<StreamWork['messagesOf']> {
+  function leftOf(change: Change, filter: ChangeFilter): Change | LeftOut {
+    try {
+      return filter(change);
+    } catch (error) {
+      const problem = toError(error).message;
+      throw new Error(`the change of row ${formatRowKey(change.rowKey)} cannot be filtered: ${problem}`, {
+        cause: error,
+      });
+    }
+  }
+
+  function messagesOf(change: Change): readonly OutgoingMessage[] {
     if (restarted && change.lowWatermark > restarted.until) restarted = undefined;
     try {
       return work.messagesOf(change, restarted);
@@ -171,12 +185,21 @@ export function readPartition({ held, work, openUnit, runtime, stop, end }: Part
     }
   }
 
-  async function emitAll(messages: ReturnType<StreamWork['messagesOf']>, change: Change): Promise<void> {
+  async function emitAll(messages: readonly OutgoingMessage[], change: Change, left: Change | LeftOut): Promise<void> {
     for (const message of messages) {
       const waiting = unit.emit(message);
       if (waiting) await waiting;
     }
+    passChange(change, left);
+  }
+
+  /** What was left out counts once the position is behind it: a reading that ends before reads it again. */
+  function passChange(change: Change, left: Change | LeftOut): void {
     pass(change.token, change.lowWatermark);
+    if (left === change || left === 'unwanted') return;
+    const kept = left === 'without-change' ? 0 : left.entries.length;
+    metrics.count('changeStreamMutationEntriesFiltered', change.entries.length - kept);
+    if (left === 'without-change') metrics.count('changeStreamRecordsSkippedWithoutChange');
   }
 
   function pass(token: string, lowWatermark: bigint): void {
@@ -200,6 +223,7 @@ export function readPartition({ held, work, openUnit, runtime, stop, end }: Part
   }
 }
 
+const NO_MESSAGES: readonly OutgoingMessage[] = Object.freeze([]);
 const NANOS_PER_MILLI = 1_000_000n;
 
 function failed(failure: Error): PartitionEnding {

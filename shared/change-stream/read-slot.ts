@@ -25,8 +25,8 @@ export interface SlotReading {
   /** Unique to this invocation. */
   readonly owner: string;
   readonly store: ChangeStreamStore;
-  /** By what the source was started with. Throws where this deployment is not for that. */
-  readonly workOf: (source: Source) => StreamWork;
+  /** By what the source was started with; asked before the slot is taken. Rejects where this deployment is not for that. */
+  readonly workOf: (source: Source) => Promise<StreamWork>;
   /** The way to the topic, under the lease of the slot. */
   readonly toolsFor: (session: SlotSession<HeldPartition, LedgerWrite>) => {
     readonly openUnit: OpenUnit;
@@ -49,7 +49,7 @@ export async function readSlot(reading: SlotReading, ending: SessionEnd): Promis
   const source = await store.readSource(ending.stop);
   if (source?.status !== 'reading') return { outcome: 'idle', status: source?.status ?? 'not started' };
 
-  const work = workOf(source);
+  const work = await workOf(source);
   let tail: number | undefined;
   const dependencies = { store, giveBack: giveBackTo(() => tail), runtime };
   const opened = await openSlot(slot, owner, dependencies, ending.end);

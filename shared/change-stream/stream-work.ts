@@ -2,6 +2,7 @@ import type { UnitEmission, UnitOptions } from '../emission/unit.ts';
 import type { Change } from '../model/change.ts';
 import type { OutgoingMessage } from '../model/publishing.ts';
 import type { RowRange } from '../model/row-range.ts';
+import type { ChangeFilter } from './change-filter.ts';
 import type { HeldPartition, Position } from './ledger/partition.ts';
 import type { PartitionStream } from './reading/ports.ts';
 
@@ -9,6 +10,8 @@ import type { PartitionStream } from './reading/ports.ts';
 export interface StreamWork {
   /** The stream of a partition from a position on, with every retry inside. It ends with the signal. */
   readonly open: (range: RowRange, position: Position, signal: AbortSignal) => PartitionStream;
+  /** What is left of a change, before its messages are made. Absent: everything is handed on. */
+  readonly filter?: ChangeFilter;
   /**
    * The messages of a change in their order; none of one that is left out.
    *

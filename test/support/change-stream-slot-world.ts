@@ -87,23 +87,24 @@ export class ChangeStreamSlotWorld {
           runtime,
         },
         commitIntervalMillis: 5_000,
-        workOf: () => ({
-          open: (range, position, signal) => {
-            const stream = new FakeStream(range, position, signal);
-            this.streams.push(stream);
-            this.onOpen(stream);
-            return stream;
-          },
-          messagesOf: ({ rowKey }) => [{ data: rowKey, attributes: {}, orderingKey: rowKey.toString().slice(0, 1) }],
-          unit: {
-            topic: OUT,
-            attributes: {},
-            maxRecordsPerMessage: 1,
-            oversizedMessage: 'fail',
-            failurePolicy: 'fail',
-            setApart: () => Promise.reject(new Error('nothing is set apart here')),
-          },
-        }),
+        workOf: () =>
+          Promise.resolve({
+            open: (range, position, signal) => {
+              const stream = new FakeStream(range, position, signal);
+              this.streams.push(stream);
+              this.onOpen(stream);
+              return stream;
+            },
+            messagesOf: ({ rowKey }) => [{ data: rowKey, attributes: {}, orderingKey: rowKey.toString().slice(0, 1) }],
+            unit: {
+              topic: OUT,
+              attributes: {},
+              maxRecordsPerMessage: 1,
+              oversizedMessage: 'fail',
+              failurePolicy: 'fail',
+              setApart: () => Promise.reject(new Error('nothing is set apart here')),
+            },
+          }),
         toolsFor: (session) => {
           const emission = createEmission({
             ...{ runtime, send: this.topic.send, maxOutstandingBytes: 1_000_000 },

@@ -1,4 +1,5 @@
 import { Semaphore } from '../../../shared/base/semaphore.ts';
+import { changeFilter } from '../../../shared/change-stream/change-filter.ts';
 import { changeMessages } from '../../../shared/change-stream/forms/change-messages.ts';
 import { sourceAttributes } from '../../../shared/change-stream/forms/attributes.ts';
 import { envelopeForm } from '../../../shared/change-stream/forms/envelope-form.ts';
@@ -63,12 +64,13 @@ export function readStreamSlot(
   );
 }
 
-function streamWork(
+/** What the partitions of a source are read with, and which of their changes are handed on in which form. */
+export async function streamWork(
   { table, appProfileId, stream, emission }: ResolvedChangeStreamSource,
   openPartition: ReturnType<typeof createOpenPartition>,
   { options: frozen, endTime }: Source,
   logger: Logger,
-): StreamWork {
+): Promise<StreamWork> {
   const { topic, maxRecordsPerMessage, oversizedMessage, failurePolicy } = emission;
   const { orderingKeys } = frozenOptions(frozen, table);
   if (orderingKeys !== emission.orderingKeys) {
@@ -87,7 +89,10 @@ function streamWork(
     ...{ table, appProfileId, maxMutationBytes: stream.maxMutationBytes },
     ...(endTime !== undefined && { endTime }),
   };
+  // An instance whose source hands everything on, or is not read, loads nothing for it.
+  const filter = stream.filter && (await changeFilter(stream.filter));
   return {
+    ...(filter && { filter }),
     open: (range, position, signal) => openPartition(range, position, options, signal),
     messagesOf: changeMessages({ table, form, orderingKeys, isPacked }),
     unit: {

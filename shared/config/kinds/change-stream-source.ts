@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { declare, type Output } from '../option.ts';
+import { changeFilterRules } from '../options/change-filter.ts';
 import { changeStreamOptions, type ResolvedStream, streamOf } from '../options/change-stream.ts';
 import { commonOf, emulatorTakesNoKey, metricsOptions, placeOptions, type ResolvedCommon } from '../options/common.ts';
 import { bareTableHasHome, destinationOptions, tableOf } from '../options/destination.ts';
@@ -71,6 +72,7 @@ const rules: readonly Rule<ChangeStreamSourceOptions>[] = [
   bareTableHasHome,
   emulatorTakesNoKey,
   ...slotRules,
+  ...changeFilterRules,
 ];
 
 /** The changes of a table. */

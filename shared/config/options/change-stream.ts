@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { choice, declare, optional, type Output, ruled, text } from '../option.ts';
 import { count, requiredDuration, size } from '../quantity.ts';
+import { changeFilterOf, changeFilterOptions, type ResolvedChangeFilter } from './change-filter.ts';
 
-/** Where a change stream begins and ends, and how its partitions are read. */
+/** Where a change stream begins and ends, how its partitions are read, and what of them is handed on. */
 
 /** A time of RFC 3339 with its offset. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
@@ -64,6 +65,7 @@ export const changeStreamOptions = {
     ['strict', 'warn', 'off'],
     'strict',
   ),
+  ...changeFilterOptions,
 };
 
 type ChangeStreamOptions = Output<typeof changeStreamOptions>;
@@ -82,16 +84,22 @@ export interface ResolvedStream {
   readonly maxConcurrentStreams: number;
   readonly maxMutationBytes: number;
   readonly preflight: 'strict' | 'warn' | 'off';
+  /** Absent: everything is handed on. */
+  readonly filter?: ResolvedChangeFilter;
 }
 
-export const streamOf = (options: ChangeStreamOptions): ResolvedStream => ({
-  start: positionOf(options.startPosition),
-  ...(options.resumeFallback !== undefined && { fallback: positionOf(options.resumeFallback) }),
-  ...(options.boundedTimestamp !== undefined && { endNanos: String(nanosOf(options.boundedTimestamp)) }),
-  maxConcurrentStreams: options.maxConcurrentStreams,
-  maxMutationBytes: options.maxMutationBytes,
-  preflight: options.preflight,
-});
+export function streamOf(options: ChangeStreamOptions): ResolvedStream {
+  const filter = changeFilterOf(options);
+  return {
+    start: positionOf(options.startPosition),
+    ...(options.resumeFallback !== undefined && { fallback: positionOf(options.resumeFallback) }),
+    ...(options.boundedTimestamp !== undefined && { endNanos: String(nanosOf(options.boundedTimestamp)) }),
+    maxConcurrentStreams: options.maxConcurrentStreams,
+    maxMutationBytes: options.maxMutationBytes,
+    preflight: options.preflight,
+    ...(filter && { filter }),
+  };
+}
 
 function positionOf(written: WrittenPosition): ResolvedPosition {
   if (typeof written === 'string') return { kind: written };

@@ -1,9 +1,17 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import {
+  type ChangeFilter,
+  changeFilter,
+  type ChangeFilterOptions,
+} from '../../../shared/change-stream/change-filter.ts';
 import type { HeldPartition } from '../../../shared/change-stream/ledger/partition.ts';
 import { type PartitionEnding, readPartition } from '../../../shared/change-stream/read-partition.ts';
 import { type StreamEvent, StreamFailedError } from '../../../shared/change-stream/reading/ports.ts';
 import type { StreamWork } from '../../../shared/change-stream/stream-work.ts';
 import type { StatusName } from '../../../shared/model/status.ts';
+import type { Change } from '../../../shared/model/change.ts';
+import { setCellOf } from '../../support/changes.ts';
 import { OUT, startEmission } from '../../support/emission-harness.ts';
 import {
   at,
@@ -40,7 +48,7 @@ const messagesOf: StreamWork['messagesOf'] = ({ rowKey }, restarted) => {
 };
 
 /** A partition that is read before a topic in memory. */
-function start(held = HELD, maxOutstandingBytes?: number) {
+function start(held = HELD, maxOutstandingBytes?: number, filter?: ChangeFilter) {
   const harness = startEmission(maxOutstandingBytes);
   const { clock, topic, runtime, emission } = harness;
   const streams: FakeStream[] = [];
@@ -54,6 +62,7 @@ function start(held = HELD, maxOutstandingBytes?: number) {
         streams.push(stream);
         return stream;
       },
+      ...(filter && { filter }),
       messagesOf,
       unit: {
         topic: OUT,
@@ -129,6 +138,103 @@ test('a change that is left out moves the position in its turn, and counts as sk
   await world.clock.advance(50);
   expect(world.reader.takePlace()).toMatchObject({ position: { lowWatermark: at(2) }, changes: 2 });
   expect(world.runtime.metrics.snapshot().counters.recordsSkipped).toBe(1);
+});
+
+describe('a filter', () => {
+  const onlyKept = { families: { mode: 'include', patterns: ['kept'] }, collected: 'drop' } as const;
+  const startFiltered = async (options: ChangeFilterOptions) => start(HELD, undefined, await changeFilter(options));
+  const half = { entries: [setCellOf('kept', 'q', 'v'), setCellOf('gone', 'q', 'v')] };
+  const gone = { entries: [setCellOf('gone', 'q', 'v'), setCellOf('gone', 'q', 'v')] };
+
+  test('leaves out changes whole: they make no message, move the position and count as skipped', async () => {
+    const world = await startFiltered({ ...onlyKept, skipMessagesWithoutChange: true });
+    await world.feed(change('b1', 1, gone), change('b2', 2, half));
+    await world.feed(change('b3', 3, { ...half, type: 'GARBAGE_COLLECTION', sourceCluster: '' }));
+    await world.clock.advance(10);
+    expect(world.topic.texts).toEqual(['b2']);
+    expect(world.token()).toEqual(['t3']);
+    expect(world.runtime.metrics.snapshot().counters).toMatchObject({
+      changeStreamMutationsRead: 3,
+      changeStreamMutationEntriesFiltered: 3,
+      changeStreamRecordsSkippedWithoutChange: 1,
+      recordsSkipped: 2,
+    });
+  });
+
+  test('hands on a change without entries where it is not to be skipped', async () => {
+    const world = await startFiltered({ ...onlyKept, skipMessagesWithoutChange: false });
+    await world.feed(change('b1', 1, gone), change('two', 2, half));
+    await world.clock.advance(10);
+    expect(world.topic.texts).toEqual(['b1', 'two/1', 'two/2']);
+    const { counters } = world.runtime.metrics.snapshot();
+    expect(counters.changeStreamMutationEntriesFiltered).toBe(3);
+    expect(counters.recordsSkipped ?? 0).toBe(0);
+  });
+
+  test('counts what it left out once the position is behind it, and nothing of a change that has no form', async () => {
+    const world = await startFiltered({ ...onlyKept, skipMessagesWithoutChange: false });
+    await world.feed(change('odd', 1, half));
+    await world.ended;
+    expect(world.runtime.metrics.snapshot().counters.changeStreamMutationEntriesFiltered ?? 0).toBe(0);
+    expect(world.token()).toBeUndefined();
+  });
+
+  test('that cannot decide fails the reading, with the row and what to do', async () => {
+    const world = start(HELD, undefined, () => {
+      throw new Error('use a list of families');
+    });
+    await world.feed(change('b1', 1));
+    await world.ended;
+    expect(world.ending).toMatchObject({
+      kind: 'failed',
+      problem: 'the change of row b1 cannot be filtered: use a list of families',
+    });
+    expect(world.token()).toBeUndefined();
+  });
+
+  test('moves no position, whatever its options are: a partition comes exactly as far as without one', async () => {
+    const list = fc.option(
+      fc.record({
+        mode: fc.constantFrom('include' as const, 'exclude' as const),
+        patterns: fc.subarray(['a', 'b', 'a:.*', '.*cQ==', '.*'], { minLength: 1 }),
+      }),
+      { nil: undefined },
+    );
+    const options = fc.record({
+      ...{ families: list, qualifiers: list },
+      skipMessagesWithoutChange: fc.boolean(),
+      collected: fc.constantFrom('include' as const, 'drop' as const),
+      sourceClusters: fc.option(fc.subarray(['c', 'd']), { nil: undefined }),
+    });
+    const entries = fc.subarray([setCellOf('a', 'q', '1'), setCellOf('b', 'q', '2'), setCellOf('b', 'r', '3')]);
+    const told = fc.oneof(
+      fc.record({ entries, sourceCluster: fc.constantFrom('c', 'd') }),
+      fc.record({ entries, type: fc.constant('GARBAGE_COLLECTION' as const), sourceCluster: fc.constant('') }),
+      fc.constant('heartbeat' as const),
+    );
+    const end = async (events: readonly StreamEvent[], filter?: ChangeFilter) => {
+      const world = start(HELD, undefined, filter);
+      await world.feed(...events);
+      await world.clock.advance(1_000);
+      const { recordsSkipped = 0 } = world.runtime.metrics.snapshot().counters;
+      return { place: world.reader.takePlace(), changes: world.topic.texts.length + recordsSkipped };
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 8 }), options, async (parts, written) => {
+        const events = parts.map((part: 'heartbeat' | Partial<Change>, index) =>
+          part === 'heartbeat' ? heartbeat(index) : change(`b${index}`, index, part),
+        );
+        const { families, qualifiers, sourceClusters, ...rest } = written;
+        const filter = await changeFilter({
+          ...rest,
+          ...(families && { families }),
+          ...(qualifiers && { qualifiers }),
+          ...(sourceClusters && { sourceClusters }),
+        });
+        expect(await end(events, filter)).toEqual(await end(events));
+      }),
+    );
+  });
 });
 
 test('all messages of a change are confirmed before the position is behind it', async () => {

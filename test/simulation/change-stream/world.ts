@@ -392,7 +392,7 @@ class World {
       {
         ...{ slot, owner, parallelism, maxConcurrentStreams, runtime },
         store: remote(process, { ...this.#store.slots, ...store?.(this.#store.slots) }),
-        workOf: ({ endTime }) => this.#workOf(process, endTime),
+        workOf: ({ endTime }) => Promise.resolve(this.#workOf(process, endTime)),
         toolsFor: (session) => {
           const emission = createEmission({
             send: this.#send(process, slot, owner),

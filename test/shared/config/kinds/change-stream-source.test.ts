@@ -85,6 +85,53 @@ const CASES: readonly OptionCase<ResolvedChangeStreamSource>[] = [
     rule: 'must be one of "strict", "warn", "off"',
   },
   {
+    path: 'skipMessagesWithoutChange',
+    base: { ...MINIMAL, collected: 'drop' },
+    read: ({ stream }) => stream.filter?.skipMessagesWithoutChange,
+    fallback: false,
+    accepted: [[true, true]],
+    refused: ['yes'],
+    rule: 'must be true or false',
+  },
+  {
+    path: 'collected',
+    read: ({ stream }) => stream.filter?.collected,
+    fallback: undefined,
+    accepted: [['drop', 'drop']],
+    refused: ['keep'],
+    rule: 'must be one of "include", "drop"',
+  },
+  {
+    path: 'sourceClusters',
+    read: ({ stream }) => stream.filter?.sourceClusters?.join(' '),
+    fallback: undefined,
+    accepted: [
+      [['c1', 'c2'], 'c1 c2'],
+      [[], undefined],
+    ],
+    refused: ['c1'],
+    rule: 'must be a list of texts',
+  },
+  ...[
+    ['familyIncludeList', 'families', 'include'] as const,
+    ['familyExcludeList', 'families', 'exclude'] as const,
+    ['qualifierIncludeList', 'qualifiers', 'include'] as const,
+    ['qualifierExcludeList', 'qualifiers', 'exclude'] as const,
+  ].map(([path, dimension, mode]) => ({
+    path,
+    read: ({ stream }: ResolvedChangeStreamSource) => {
+      const list = stream.filter?.[dimension];
+      return list && [list.mode, ...list.patterns].join(' ');
+    },
+    fallback: undefined,
+    accepted: [
+      [['a.*', 'b'], `${mode} a.* b`],
+      [[], undefined],
+    ] as const,
+    refused: ['a.*'],
+    rule: 'must be a list of texts',
+  })),
+  {
     path: 'orderingKeys',
     read: ({ emission }) => emission.orderingKeys,
     fallback: 64,
@@ -113,6 +160,37 @@ describe('a source of changes', () => {
     const lines = linesOf({ ...MINIMAL, startPosition: { at: 'yesterday' } });
     expect(lines).toEqual([
       'startPosition.at: must be a time of RFC 3339 with its offset, such as "2026-01-31T00:00:00Z", got "yesterday"',
+    ]);
+  });
+
+  test('hands everything on where no option says otherwise, so that nothing is loaded for a filter', () => {
+    const skip = { ...MINIMAL, skipMessagesWithoutChange: true, collected: 'include' };
+    expect(resolvedOf('change-stream-source', skip).stream.filter).toBeUndefined();
+  });
+
+  test('refuses include beside exclude, patterns that are none of RE2 and blank clusters, each at its path and all at once', () => {
+    const rule = 'must be a regular expression of RE2, which has no look-around and no back reference';
+    const lines = linesOf({
+      ...MINIMAL,
+      familyIncludeList: ['a', 'a(?=b)'],
+      familyExcludeList: ['('],
+      qualifierIncludeList: ['(a)\\1'],
+      qualifierExcludeList: ['.*'],
+      sourceClusters: ['c1', ' '],
+    });
+    expect(lines).toEqual([
+      'familyExcludeList: must not be set beside familyIncludeList: name those to hand on, or those to leave out, got a list of 1',
+      'qualifierExcludeList: must not be set beside qualifierIncludeList: name those to hand on, or those to leave out, got a list of 1',
+      `familyIncludeList.1: ${rule}, got "a(?=b)"`,
+      `familyExcludeList.0: ${rule}, got "("`,
+      `qualifierIncludeList.0: ${rule}, got "(a)\\\\1"`,
+      'sourceClusters.1: must not be blank, got " "',
+    ]);
+  });
+
+  test('refuses what is no text in a list at its own place', () => {
+    expect(linesOf({ ...MINIMAL, qualifierExcludeList: ['a', 7] })).toEqual([
+      'qualifierExcludeList.1: must be a text, got 7',
     ]);
   });
 });
