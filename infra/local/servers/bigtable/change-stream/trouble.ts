@@ -1,4 +1,5 @@
-import type { Status } from '../../../../../shared/model/status.ts';
+import type { Random } from '../../../../../shared/base/random.ts';
+import { STATUSES, type Status, type StatusName } from '../../../../../shared/model/status.ts';
 import type { Nanos, Span } from './span.ts';
 
 /** What can go wrong with a read of a stream, beyond a change of topology. */
@@ -58,5 +59,26 @@ export class Troubles {
     found.left -= 1;
     if (found.left <= 0) this.#rules = this.#rules.filter((each) => each !== found);
     return found.rule.trouble as Extract<Trouble, { kind: Kind }>;
+  }
+}
+
+const STATUS_NAMES = Object.keys(STATUSES) as StatusName[];
+
+/** A rule by seed: any of the troubles, with any status or OK, at one of the next points of whichever read comes to it first. */
+export function seededTrouble(random: Random): TroubleRule {
+  const pick = <Item>(items: readonly [Item, ...Item[]]): Item =>
+    items[Math.floor(random() * items.length)] ?? items[0];
+  const kind = pick(['end', 'silence', 'close-without-successors', 'cut', 'lose-close'] as const);
+  const code = STATUS_NAMES[Math.floor(random() * STATUS_NAMES.length)] ?? 'OK';
+  const afterResponses = Math.floor(random() * 5);
+  switch (kind) {
+    case 'silence':
+      return { trouble: { kind, duration: BigInt(Math.floor(random() * 120)) * 1_000_000_000n }, afterResponses };
+    case 'close-without-successors':
+      return { trouble: { kind }, afterResponses };
+    case 'end':
+    case 'cut':
+    case 'lose-close':
+      return { trouble: { kind, status: { code, message: 'by seed' } }, afterResponses };
   }
 }

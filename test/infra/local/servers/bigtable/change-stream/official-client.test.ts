@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startBigtableServer, type LocalBigtable } from '../../../../../../infra/local/servers/bigtable/server.ts';
 import { blank, unary } from '../../../../../../infra/local/cloud/unary.ts';
 import { DropRowRangeRequest } from '../../../../../../shared/proto/google/bigtable/admin/v2/bigtable_table_admin.ts';
-import { Table, type ColumnFamily } from '../../../../../../shared/proto/google/bigtable/admin/v2/table.ts';
+import { Table, Table_View, type ColumnFamily } from '../../../../../../shared/proto/google/bigtable/admin/v2/table.ts';
 import {
   aggregate,
   aggregateFamily,
@@ -213,6 +213,27 @@ describe('changes', () => {
       startTimestampMicros: '1000',
       endTimestampMicros: '3000',
     });
+  });
+
+  test('of garbage collection come by the clock, too', async () => {
+    for (const time of [1000n, 2000n]) await mutateRow('a', [setCell('g', 'q', 'v', time)]);
+    await clock.advance(60_000);
+    expect((await changes()).map(({ type }) => type)).toEqual(['USER', 'USER', 'GARBAGE_COLLECTION']);
+  });
+
+  test('are kept from the moment on that UpdateTable enables the stream, and GetTable shows for how long', async () => {
+    table = await makeTable('later', undefined);
+    await mutateRow('a', [setCell('f', 'q', 'before', 1000n)]);
+    const changeStreamConfig = { retentionPeriod: { seconds: 2n * DAY, nanos: 0 } };
+    await unary(raw.admin.updateTable.bind(raw.admin), {
+      table: { ...blank(Table), name: table, changeStreamConfig },
+      updateMask: ['change_stream_config.retention_period'],
+      ignoreWarnings: false,
+    });
+    const shown = await unary(raw.admin.getTable.bind(raw.admin), { name: table, view: Table_View.SCHEMA_VIEW });
+    expect(shown.changeStreamConfig).toMatchObject(changeStreamConfig);
+    await mutateRow('b', [setCell('f', 'q', 'after', 1000n)]);
+    expect((await changes()).map(({ rowKey }) => text(rowKey))).toEqual(['b']);
   });
 
   test('of another cluster arrive later, with the commit time and the cluster of their making', async () => {
