@@ -120,7 +120,10 @@ export class ChangeStream implements ReadSource {
     return isInside && pieces.every(({ sequence }) => sequence >= log.start);
   }
 
-  /** A partition that was listed and has closed since is closed at once, when what came before was read. */
+  /**
+   * A partition is read as it was made last, whatever the start: changes of topology before that are not told. Where it has
+   * closed since it was listed, the close comes when what was committed before was read.
+   */
   #fromTime(span: Span, startTime: Nanos | undefined, now: Nanos): Position | Status {
     const start = startTime ?? now;
     if (start > now) return refusals.inTheFuture(start, now);
