@@ -3,6 +3,7 @@ import { abortable } from '../../shared/base/abort.ts';
 import { abortReason } from '../../shared/base/clock.ts';
 import { ConnectorError } from '../../shared/base/errors.ts';
 import { usageLine } from '../../shared/base/usage-line.ts';
+import { addChangeStream } from './change-stream.ts';
 import { EXIT, EXIT_CODES_HELP, UsageError, shortened, type ExitCode } from './errors.ts';
 import { endingAfter, interruptedExit } from './interruption.ts';
 import { addMap } from './map.ts';
@@ -41,7 +42,8 @@ export async function runCli(argv: readonly string[], surroundings: CliSurroundi
         write(usageLine(text));
       },
     });
-  for (const add of [addValidate, addMap, addPublish, addReplayDlq, addStatus, addScan]) add(program, context, done);
+  for (const add of [addValidate, addMap, addPublish, addReplayDlq, addStatus, addScan, addChangeStream])
+    add(program, context, done);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
     await abortable(program.parseAsync(argv, { from: 'user' }), context.ending.limit);

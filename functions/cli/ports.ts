@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/base/clock.ts';
+import type { ChangeStreamStatusStore } from '../../shared/change-stream/ports.ts';
 import type { ResolvedFirestore } from '../../shared/config/resolved.ts';
 import type { Publisher } from '../../shared/model/publishing.ts';
 import type { RunsStore } from '../../shared/scan/runs/ports.ts';
@@ -72,5 +73,6 @@ export interface StorePort {
 export interface DatabasePort {
   stage(pipeline: string): { readonly status: StatusStore };
   scan(pipeline: string): { readonly runs: RunsStore };
+  changeStream(pipeline: string): { readonly status: ChangeStreamStatusStore };
   close(): Promise<void>;
 }

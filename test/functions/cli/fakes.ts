@@ -1,6 +1,7 @@
 import type { CliContext, PulledMessage } from '../../../functions/cli/ports.ts';
 import { runCli } from '../../../functions/cli/cli.ts';
 import type { ExitCode } from '../../../functions/cli/errors.ts';
+import type { ChangeStreamStatusStore } from '../../../shared/change-stream/ports.ts';
 import type { OutgoingMessage } from '../../../shared/model/publishing.ts';
 import type { RunsStore } from '../../../shared/scan/runs/ports.ts';
 import type { StatusStore } from '../../../shared/staged/ports.ts';
@@ -91,6 +92,8 @@ export async function run(
     readonly stage?: (pipeline: string) => { readonly status: StatusStore };
     /** The runs of a scanned pipeline; without them there are none. */
     readonly scan?: (pipeline: string) => { readonly runs: RunsStore };
+    /** The source of a change stream; without it there is none. */
+    readonly changeStream?: (pipeline: string) => { readonly status: ChangeStreamStatusStore };
     readonly files?: Readonly<Record<string, string>>;
     readonly stdin?: string;
     readonly env?: Readonly<Record<string, string>>;
@@ -125,6 +128,7 @@ export async function run(
       database: () => ({
         stage: given.stage ?? noStore,
         scan: given.scan ?? noStore,
+        changeStream: given.changeStream ?? noStore,
         close: () => Promise.resolve(),
       }),
     },
