@@ -44,7 +44,7 @@ const pausedText = (name: string): string =>
 const resumedText = (name: string, { status }: Source): string =>
   status === 'starting'
     ? `${name} is starting: coordinate makes its partitions at its next look, within about 10 s while it runs, and slots take them then`
-    : `${name} is reading: slots that run see it at their next look, within about 5 s, the others at their next start by Cloud Scheduler`;
+    : `${name} is reading: slots that run see it at their next look, within about 5 s, the others start within a minute, by Cloud Scheduler`;
 
 function refusedText(wish: Wish, name: string, { status, problem }: Source): string {
   const why = problem === undefined ? '' : `: ${problem}`;
