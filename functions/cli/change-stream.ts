@@ -80,7 +80,7 @@ function addPause(changeStream: Command, context: CliContext, done: (code: ExitC
     .command('pause')
     .summary('pause a source')
     .description(
-      'Pauses a source: slots see it at their next look, within about 5 s, commit what was published and give their partitions back. ' +
+      'Pauses a source: slots see it at their next look, within about 5 s, commit what was published, give their partitions back and end. ' +
         'Positions stay. The service forgets changes after its retention all the same.',
     )
     .argument(...PIPELINE)
@@ -103,8 +103,8 @@ function addResume(changeStream: Command, context: CliContext, done: (code: Exit
     .command('resume')
     .summary('let a paused source go on')
     .description(
-      'Lets a paused source go on from its positions: slots that run see it at their next look, within about 5 s, the others at their ' +
-        'next start. A source that was paused before it had its partitions is started.',
+      'Lets a paused source go on from its positions: its slots start again within a minute, by Cloud Scheduler. ' +
+        'A source that was paused before it had its partitions is started.',
     )
     .argument(...PIPELINE)
     .option(...CONFIG)

@@ -38,13 +38,13 @@ function saidOf(wish: Wish, name: string, outcome: PausingOutcome): string {
 }
 
 const pausedText = (name: string): string =>
-  `${name} is paused: slots see it at their next look, within about 5 s, commit what was published and give their partitions back. ` +
+  `${name} is paused: slots see it at their next look, within about 5 s, commit what was published, give their partitions back and end. ` +
   `Positions stay, and the retention goes on: resume it with "${commandOf('resume', name)}" before "${commandOf('status', name)}" shows no headroom`;
 
 const resumedText = (name: string, { status }: Source): string =>
   status === 'starting'
-    ? `${name} is starting: coordinate makes its partitions at its next look, within about 10 s while it runs, and slots take them then`
-    : `${name} is reading: slots that run see it at their next look, within about 5 s, the others start within a minute, by Cloud Scheduler`;
+    ? `${name} is starting: coordinate makes its partitions at its next look, within about 10 s while it runs, and slots take them at their next start, within a minute of that`
+    : `${name} is reading: its slots ended with the pause, and start again within a minute, by Cloud Scheduler`;
 
 function refusedText(wish: Wish, name: string, { status, problem }: Source): string {
   const why = problem === undefined ? '' : `: ${problem}`;

@@ -182,7 +182,7 @@ describe('pause and resume', () => {
     });
     const resumed = await connector('resume', 'changes');
     expect(resumed).toMatchObject({ code: 0, err: '' });
-    expect(resumed.out).toMatch(/^changes is reading: slots that run see it at their next look/);
+    expect(resumed.out).toMatch(/^changes is reading: its slots ended with the pause, and start again within a minute/);
     expect(store.source?.status).toBe('reading');
     expect((await connector('resume', 'changes')).out).toBe(
       'changes is reading and not paused: nothing is to be resumed',
