@@ -61,7 +61,7 @@ interface Passed {
   readonly token: string;
   readonly lowWatermark: bigint;
   readonly changes: number;
-  /** Of the last change before. */
+  /** Of the last change before that has a message. */
   readonly commitTime: bigint;
 }
 
@@ -148,12 +148,12 @@ export function readPartition({ held, work, openUnit, runtime, stop, end }: Part
     const messages = typeof left === 'string' ? NO_MESSAGES : messagesOf(left);
     const [first] = messages;
     changes += 1;
-    ({ commitTime } = change);
     if (!first) {
       passChange(change, left);
       metrics.count('recordsSkipped');
       return undefined;
     }
+    ({ commitTime } = change);
     if (messages.length > 1) return emitAll(messages, change, left);
     const waiting = unit.emit(first);
     if (waiting)

@@ -73,7 +73,7 @@ function start(held = HELD, maxOutstandingBytes?: number, filter?: ChangeFilter)
         setApart: () => Promise.reject(new Error('nothing is set apart here')),
       },
     },
-    openUnit: (options) => emission.open(options),
+    openUnit: (options, onConfirmed) => emission.open(options, onConfirmed),
     ...{ runtime, stop: stop.signal, end: end.signal },
   });
   const stream = streams[0] as FakeStream;
@@ -177,6 +177,16 @@ describe('a filter', () => {
     await world.ended;
     expect(world.runtime.metrics.snapshot().counters.changeStreamMutationEntriesFiltered ?? 0).toBe(0);
     expect(world.token()).toBeUndefined();
+  });
+
+  test('leaves the latency of the changes that have a message as it is, however late a change behind them was committed', async () => {
+    const world = await startFiltered({ ...onlyKept, skipMessagesWithoutChange: true });
+    const now = BigInt(world.clock.now()) * 1_000_000n;
+    world.topic.next({ kind: 'confirm', delayMillis: 50 });
+    await world.feed(change('b1', 1, { ...half, commitTime: now }));
+    await world.feed(change('b2', 2, { ...gone, commitTime: now + 40_000_000n }));
+    await world.clock.advance(50);
+    expect(world.runtime.metrics.snapshot().distributions.commitToPublishLatency).toMatchObject({ count: 1, sum: 50 });
   });
 
   test('that cannot decide fails the reading, with the row and what to do', async () => {
