@@ -17,6 +17,8 @@ export interface TableDeclaration {
   readonly families: Readonly<Record<string, FamilyDeclaration>>;
   /** Row keys at which a new table is split into tablets. Default: it is one tablet. */
   readonly splits?: readonly string[] | undefined;
+  /** A new table has a change stream, which keeps changes for so many days: 1 to 7. Default: it has none. */
+  readonly changeStreamDays?: number | undefined;
 }
 
 const family = z.strictObject({
@@ -30,6 +32,7 @@ const document = z.strictObject({
     z.strictObject({
       families: z.record(z.string().regex(/^[-_.a-zA-Z0-9]{1,64}$/), family),
       splits: z.array(z.string().min(1)).optional(),
+      changeStreamDays: z.int().min(1).max(7).optional(),
     }),
   ),
 });
@@ -61,9 +64,9 @@ export function parseTableDeclarations(
     );
   }
   const problems: ConfigProblem[] = [];
-  const declarations = Object.entries(read.data.tables).flatMap(([key, { families, splits }]) => {
+  const declarations = Object.entries(read.data.tables).flatMap(([key, { families, splits, changeStreamDays }]) => {
     const name = parseTableName(key, home);
-    if (name) return [{ name, families, ...(splits && { splits }) }];
+    if (name) return [{ name, families, ...(splits && { splits }), ...(changeStreamDays && { changeStreamDays }) }];
     problems.push({ path: `tables.${key}`, rule: 'must be project.instance.table, or a table id', got: key });
     return [];
   });

@@ -20,7 +20,7 @@ export async function ensureTables(host: string, tables: readonly TableDeclarati
 
 async function ensureTable(
   admin: ClientOf<BigtableTableAdminDefinition>,
-  { name, families, splits = [] }: TableDeclaration,
+  { name, families, splits = [], changeStreamDays }: TableDeclaration,
 ): Promise<void> {
   const columnFamilies = Object.fromEntries(
     Object.entries(families).map(([id, declaration]) => [id, columnFamily(declaration)]),
@@ -29,7 +29,11 @@ async function ensureTable(
     unary(admin.createTable.bind(admin), {
       parent: `projects/${name.project}/instances/${name.instance}`,
       tableId: name.table,
-      table: { ...blank(Table), columnFamilies },
+      table: {
+        ...blank(Table),
+        columnFamilies,
+        ...(changeStreamDays && { changeStreamConfig: keeping(changeStreamDays) }),
+      },
       initialSplits: splits.map((key) => ({ key: Buffer.from(key) })),
     }),
     STATUS_CODES.ALREADY_EXISTS,
@@ -43,6 +47,10 @@ async function ensureTable(
   if (modifications.length === 0) return;
   await unary(admin.modifyColumnFamilies.bind(admin), { name: path, modifications, ignoreWarnings: false });
 }
+
+const DAY_SECONDS = 86_400n;
+
+const keeping = (days: number) => ({ retentionPeriod: { seconds: BigInt(days) * DAY_SECONDS, nanos: 0 } });
 
 function columnFamily({ maxVersions, aggregate }: FamilyDeclaration): ColumnFamily {
   return {

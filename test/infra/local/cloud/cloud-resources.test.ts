@@ -77,6 +77,12 @@ describe('tables', () => {
     expect(samples.map(({ rowKey }) => rowKey.toString())).toEqual(['m', 't', '']);
   });
 
+  test('keep their changes where their declaration says so', async () => {
+    const text = 'tables: { p.i.streamed: { families: { f: {} }, splits: [m], changeStreamDays: 7 } }';
+    await ensureTables(cloud.bigtableHost, parseTableDeclarations(text, 'tables.yaml', undefined));
+    expect(cloud.bigtable?.changeStream('projects/p/instances/i/tables/streamed').partitions()).toHaveLength(2);
+  });
+
   test('are declared by full name, or by table id in the home of the pipelines', () => {
     const text = 'tables:\n  orders: { families: { f: { maxVersions: 2 } } }\n  q.j.other: { families: {} }';
     expect(parseTableDeclarations(text, 'tables.yaml', { project: 'p', instance: 'i' })).toEqual([
