@@ -17,7 +17,7 @@ import { SCAN_ATTRIBUTES } from '../../shared/scan/forms/attributes.ts';
 import { cellForm, rowForm } from '../../shared/scan/forms/json-form.ts';
 import { loadModuleForm } from '../../shared/scan/forms/module-form.ts';
 import { cellRecord, rowRecord } from '../../shared/scan/forms/record-schemas.ts';
-import { cell, rowOf } from '../shared/scan/forms/rows.ts';
+import { cell, rowOf, textOf } from '../shared/scan/forms/rows.ts';
 import { fencedBlocks } from './fenced-blocks.ts';
 import { pageText } from './pages.ts';
 import { typeErrors, withoutTypes } from './type-check.ts';
@@ -34,7 +34,7 @@ const row = rowOf(
 test('the row and the cell of the page are what the forms make, and of their schemas', () => {
   const [writtenRow = ''] = fencedBlocks(page, 'json row');
   const [writtenCell = ''] = fencedBlocks(page, 'json cell');
-  expect(rowRecord.parse(JSON.parse(writtenRow))).toEqual(JSON.parse(String(rowForm('utf8').records(row)[0])));
+  expect(rowRecord.parse(JSON.parse(writtenRow))).toEqual(JSON.parse(textOf(rowForm('utf8').records(row)[0])));
   expect(cellRecord.parse(JSON.parse(writtenCell))).toEqual(JSON.parse(String(cellForm('utf8').records(row)[0])));
 });
 

@@ -38,3 +38,9 @@ export const anyRow: fc.Arbitrary<Row> = fc.record({
   ),
   bytes: fc.constant(1),
 });
+
+/** The text of a record that is bytes, as those of small rows are. */
+export function textOf(record: unknown): string {
+  if (Buffer.isBuffer(record)) return record.toString();
+  throw new TypeError('the record is no buffer');
+}
