@@ -6,7 +6,7 @@ test('the demo of the scan source ends well: topic, letters and copy are the tab
 }) => {
   const written: string[] = [];
   const out = { isTTY: false, write: (text: string): boolean => written.push(text) > 0 };
-  const isRight = await runScanDemo({ flights: 3000, functionTimeScale: 5, out, signal });
+  const isRight = await runScanDemo({ flights: 3000, functionTimeScale: 3, out, signal });
   const text = written.join('');
   expect(text).toMatch(
     /slot \d \(process \d+\) was killed with \d splits in hand, and \d+ rows published since its last commit/,
