@@ -4,6 +4,7 @@ import type { Publisher } from '../model/publishing.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { endedBy } from './publishing/deliver.ts';
 import { EmissionError } from './failure.ts';
+import { PackBuffers } from './messages/pack-buffers.ts';
 import type { SendPublish } from './ports.ts';
 import { singlePublisher } from './publishing/single-message.ts';
 import { TopicPublisher } from './publishing/topic-publisher.ts';
@@ -53,6 +54,7 @@ export function createEmission(dependencies: EmissionDependencies): Emission {
     for (const unit of units) unit.flush();
   };
   const budget = new ByteBudget(maxOutstandingBytes, flushIfPacked);
+  const packBuffers = new PackBuffers();
   runtime.metrics.observe('emissionWindowBytes', () => budget.bytes);
 
   const topicOf = (topic: string): { readonly publisher: TopicPublisher; readonly state: TopicState } => {
@@ -77,7 +79,12 @@ export function createEmission(dependencies: EmissionDependencies): Emission {
       const onClose = (): void => {
         units.delete(unit);
       };
-      const unit: Unit<Position> = new Unit<Position>(options, { budget, publisher, signal }, onClose, onConfirmed);
+      const unit: Unit<Position> = new Unit<Position>(
+        options,
+        { budget, packBuffers, publisher, signal },
+        onClose,
+        onConfirmed,
+      );
       units.add(unit);
       if (signal.aborted) unit.fail(endedBy(signal));
       return unit;

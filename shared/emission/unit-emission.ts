@@ -2,7 +2,7 @@ import { onAbort } from '../base/abort.ts';
 import type { LargeMessage, OutgoingMessage } from '../model/publishing.ts';
 import { EmissionError } from './failure.ts';
 import { Pack, packProblem } from './messages/pack.ts';
-import { PackBuffers } from './messages/pack-buffers.ts';
+import type { PackBuffers } from './messages/pack-buffers.ts';
 import { largeDataBytes, partsOf, wholeOf } from './messages/parts.ts';
 import type { Outbound } from './outbound.ts';
 import type { UnitEmission, UnitOptions } from './unit.ts';
@@ -33,7 +33,7 @@ export class Unit<Position> implements UnitEmission<Position> {
   readonly #maxPackBytes: number;
   /** By ordering key, empty for none. */
   readonly #packs = new Map<string, OpenPack>();
-  readonly #packBuffers = new PackBuffers();
+  readonly #packBuffers: PackBuffers;
   readonly close: () => void;
 
   /**
@@ -47,6 +47,7 @@ export class Unit<Position> implements UnitEmission<Position> {
     onConfirmed?: (position: Position) => void,
   ) {
     this.#options = options;
+    this.#packBuffers = surroundings.packBuffers;
     this.#messages = new UnitMessages(options, surroundings, onConfirmed);
     this.#maxPackBytes = MAX_MESSAGE_BYTES - PACK_ENVELOPE_BYTES - this.#messages.common.length;
     onAbort(this.failed, () => {
@@ -207,8 +208,8 @@ export class Unit<Position> implements UnitEmission<Position> {
       open = undefined;
     }
     if (!open) {
-      const pack = new Pack(orderingKey, this.#packBuffers, this.#packs.size + 1);
-      open = { pack, outbound: this.#messages.enter(0) };
+      const outbound = this.#messages.enter(0);
+      open = { pack: new Pack(orderingKey, this.#packBuffers), outbound };
       this.#packs.set(key, open);
     }
     open.pack.add(data);
@@ -235,11 +236,12 @@ export class Unit<Position> implements UnitEmission<Position> {
 
   /** The unit has failed: what is packed leaves if it comes before the failure, and ends here if not. */
   #endPacks(): void {
-    for (const [key, { outbound }] of this.#packs) {
+    for (const [key, { pack, outbound }] of this.#packs) {
       if (outbound.sequence <= this.#messages.lastSequence) {
         this.#closePack(key);
       } else {
         this.#packs.delete(key);
+        pack.drop();
         this.#messages.failed(outbound, undefined);
       }
     }

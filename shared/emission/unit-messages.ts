@@ -8,11 +8,13 @@ import type { UnitOptions } from './unit.ts';
 import type { OutgoingMessage } from '../model/publishing.ts';
 import { Outbound, type Owner } from './outbound.ts';
 import type { TopicPublisher } from './publishing/topic-publisher.ts';
+import type { PackBuffers } from './messages/pack-buffers.ts';
 import { attributeFields, readMessage } from './messages/wire-message.ts';
 import { UnitWindow } from './unit-window.ts';
 
 export interface UnitSurroundings {
   readonly budget: ByteBudget;
+  readonly packBuffers: PackBuffers;
   readonly publisher: Pick<TopicPublisher, 'add' | 'dropHeldBack'>;
   /** Ends everything of the slot. */
   readonly signal: AbortSignal;

@@ -21,15 +21,17 @@ export interface ClosedPack {
 export class Pack {
   readonly #orderingKey: string | undefined;
   readonly #buffers: PackBuffers;
+  /** Bytes that it began with. */
+  readonly #room: number;
   #lines: Buffer;
   #bytes = 0;
   #records = 0;
 
-  /** @param open packs of the unit, this one included. */
-  constructor(orderingKey: string | undefined, buffers: PackBuffers, open: number) {
+  constructor(orderingKey: string | undefined, buffers: PackBuffers) {
     this.#orderingKey = orderingKey;
     this.#buffers = buffers;
-    this.#lines = buffers.take(open);
+    this.#lines = buffers.take();
+    this.#room = this.#lines.length;
   }
 
   get records(): number {
@@ -55,7 +57,7 @@ export class Pack {
     const filled = this.#lines.subarray(0, this.#bytes);
     const isRoomy = this.#lines.length - this.#bytes > this.#bytes / 4;
     const data = isRoomy ? Buffer.from(filled) : filled;
-    this.#buffers.closed(this.#bytes);
+    this.#buffers.closed(this.#bytes, this.#room);
     const lines = this.#lines;
     const release = (): void => {
       this.#buffers.give(lines);
@@ -65,6 +67,11 @@ export class Pack {
     const message =
       this.#orderingKey === undefined ? { data, attributes } : { data, attributes, orderingKey: this.#orderingKey };
     return isRoomy ? { message } : { message, release };
+  }
+
+  /** Its records are not sent. */
+  drop(): void {
+    this.#buffers.dropped(this.#lines, this.#room);
   }
 
   #grow(least: number): void {

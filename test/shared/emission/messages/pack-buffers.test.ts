@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { Pack } from '../../../../shared/emission/messages/pack.ts';
 import { PackBuffers } from '../../../../shared/emission/messages/pack-buffers.ts';
 
-const fill = (buffers: PackBuffers, record: string, records: number, open = 1) => {
-  const pack = new Pack(undefined, buffers, open);
+const fill = (buffers: PackBuffers, record: string, records: number) => {
+  const pack = new Pack(undefined, buffers);
   for (let count = 0; count < records; count += 1) pack.add(Buffer.from(record));
   return pack.close();
 };
@@ -36,15 +36,26 @@ test('a message takes no more memory than a quarter above its bytes', () => {
 test('many packs that are open together begin small, whatever those before them became', () => {
   const buffers = new PackBuffers();
   fill(buffers, 'x'.repeat(999), 4000);
-  const taken = Array.from({ length: 1000 }, () => buffers.take(1000).length);
+  const taken = Array.from({ length: 1000 }, () => buffers.take().length);
   expect(taken.reduce((sum, length) => sum + length)).toBeLessThan(8 * 1024 * 1024);
+});
+
+test('packs that were given up count as open no more', () => {
+  const buffers = new PackBuffers();
+  fill(buffers, 'x'.repeat(999), 1000);
+  for (let given = 0; given < 1000; given += 1) new Pack(undefined, buffers).drop();
+  expect(buffers.take().length).toBeGreaterThan(1_000_000);
 });
 
 test('no more is kept for later packs than 16 MiB', () => {
   const buffers = new PackBuffers();
   const mebibyte = 1024 * 1024;
-  buffers.closed(mebibyte / 1.1);
+  buffers.closed(mebibyte / 1.1, 0);
   for (let given = 0; given < 32; given += 1) buffers.give(Buffer.alloc(mebibyte, 1));
-  const kept = Array.from({ length: 32 }, () => buffers.take(1)).filter((buffer) => buffer[7] === 1);
-  expect(kept.length).toBeLessThanOrEqual(16);
+  const kept = Array.from({ length: 32 }, () => {
+    const buffer = buffers.take();
+    buffers.closed(mebibyte / 1.1, buffer.length);
+    return buffer;
+  }).filter((buffer) => buffer[7] === 1);
+  expect(kept).toHaveLength(16);
 });
